@@ -1,0 +1,1 @@
+"""Lasting memory for any Python agent (filled by the public names below)."""
