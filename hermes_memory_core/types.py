@@ -519,7 +519,7 @@ class NotesStore(Protocol):
         *,
         scope: Scope | None = None,
         origin: Origin | None = None,
-    ) -> list[Path]:
+    ) -> Sequence[Path]:
         """Empty the target after a backup; the backups' paths."""
         ...
 
@@ -530,7 +530,7 @@ class NotesStore(Protocol):
         limit: int = 50,
         scope: Scope | None = None,
         include_aborted: bool = False,
-    ) -> list[NoteWrite]:
+    ) -> Sequence[NoteWrite]:
         """Changes, newest first."""
         ...
 
