@@ -69,10 +69,8 @@ def write_atomic(path: Path, data: bytes, *, mode: int = PRIVATE_FILE) -> None:
     refuse_symlink(path)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}{TEMP_SUFFIX}")
     with translate_os_errors(path):
-        try:
+        with suppress(FileNotFoundError):
             mode = stat.S_IMODE(path.stat().st_mode) & 0o700 or mode
-        except FileNotFoundError:
-            pass
         try:
             descriptor = os.open(
                 temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _CLOEXEC, mode
