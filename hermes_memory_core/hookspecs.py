@@ -63,7 +63,7 @@ class ProviderSpec:
     # ------------------------------------------------------------ start of a session
 
     @hookspec
-    def start_session(  # noqa: D417
+    def start_session(
         self, session: SessionInfo, reason: StartReason, previous: SessionInfo | None
     ) -> None:
         """A session begins, or goes on under a new id.
