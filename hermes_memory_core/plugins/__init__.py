@@ -1,0 +1,1 @@
+"""Finding, loading and installing plugins. Never calls a hook; that is the engine's work."""
