@@ -1,0 +1,113 @@
+"""Which sessions are open, who holds them, and the prompt each was frozen with (rows of ``runtime.db``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hermes_memory_core.engine.runtime import Runtime, dump_session, is_alive, load_session
+from hermes_memory_core.types import SessionInfo
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSession:
+    """One row."""
+
+    info: SessionInfo
+    holder: str
+    detached: bool
+    turn_number: int
+    last_seen: float
+    snapshot: str | None
+    snapshot_at: float | None
+    cursor: int
+    """Transcript offset up to which turns were handed to the outbox."""
+
+
+class OpenSessions:
+    """The register of open sessions."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    def put(self, info: SessionInfo, *, turn_number: int = 0, cursor: int = 0) -> None:
+        """Register (or take over) a session for this process."""
+        with self._runtime.write() as db:
+            db.execute(
+                "INSERT INTO open_sessions(id, info, holder, turn_number, last_seen, cursor)"
+                " VALUES(?,?,?,?,?,?) ON CONFLICT(id) DO UPDATE SET info=excluded.info,"
+                " holder=excluded.holder, detached=0, last_seen=excluded.last_seen",
+                (
+                    info.id,
+                    dump_session(info),
+                    self._runtime.holder,
+                    turn_number,
+                    self._runtime.clock(),
+                    cursor,
+                ),
+            )
+
+    def get(self, session_id: str) -> OpenSession | None:
+        """The row, or None when the session is not open anywhere."""
+        with self._runtime.read() as db:
+            row = db.execute("SELECT * FROM open_sessions WHERE id=?", (session_id,)).fetchone()
+        return _row(row) if row else None
+
+    def all(self) -> list[OpenSession]:
+        """Every open session."""
+        with self._runtime.read() as db:
+            return [
+                _row(row) for row in db.execute("SELECT * FROM open_sessions ORDER BY last_seen")
+            ]
+
+    def refresh(self, info: SessionInfo, turn_number: int, cursor: int | None = None) -> None:
+        """A turn was completed, or the session's own data changed."""
+        with self._runtime.write() as db:
+            db.execute(
+                "UPDATE open_sessions SET info=?, turn_number=?, last_seen=?,"
+                " cursor=coalesce(?, cursor) WHERE id=?",
+                (dump_session(info), turn_number, self._runtime.clock(), cursor, info.id),
+            )
+
+    def freeze(self, session_id: str, snapshot: str) -> None:
+        """Keep the system prompt for replay."""
+        with self._runtime.write() as db:
+            db.execute(
+                "UPDATE open_sessions SET snapshot=?, snapshot_at=? WHERE id=?",
+                (snapshot, self._runtime.clock(), session_id),
+            )
+
+    def detach(self, session_id: str) -> None:
+        """Leave it open for another request or process."""
+        with self._runtime.write() as db:
+            db.execute(
+                "UPDATE open_sessions SET detached=1, last_seen=? WHERE id=?",
+                (self._runtime.clock(), session_id),
+            )
+
+    def take_ended(self, session_id: str) -> bool:
+        """Remove the row; True for exactly one caller, who then delivers the end."""
+        with self._runtime.write() as db:
+            return db.execute("DELETE FROM open_sessions WHERE id=?", (session_id,)).rowcount == 1
+
+    def crashed(self) -> list[OpenSession]:
+        """Sessions whose process is gone without having ended or detached them."""
+        return [row for row in self.all() if not row.detached and not is_alive(row.holder)]
+
+    def idle(self, older_than_s: float) -> list[OpenSession]:
+        """Detached sessions nobody has used for that long."""
+        limit = self._runtime.clock() - older_than_s
+        return [row for row in self.all() if row.detached and row.last_seen < limit]
+
+
+def _row(row: object) -> OpenSession:
+    data = dict(row)  # type: ignore[call-overload] # sqlite3.Row
+    return OpenSession(
+        info=load_session(data["info"]),
+        holder=data["holder"],
+        detached=bool(data["detached"]),
+        turn_number=data["turn_number"],
+        last_seen=data["last_seen"],
+        snapshot=data["snapshot"],
+        snapshot_at=data["snapshot_at"],
+        cursor=data["cursor"],
+    )
