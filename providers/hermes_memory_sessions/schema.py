@@ -96,7 +96,7 @@ INDEXES: Final = (
     "CREATE INDEX IF NOT EXISTS sessions_by_lineage ON sessions (lineage)",
 )
 
-# The segmenter (search/segment.py) hands over tokens parted by spaces. The ascii tokeniser keeps every
+# The segmenter (search/segmenter.py) hands over tokens parted by spaces. The ascii tokeniser keeps every
 # character above 127, and these few below it, as they are.
 SEARCH_TABLES: Final = (
     """

@@ -9,8 +9,8 @@ from __future__ import annotations
 from .engine import SearchResult, search
 from .filters import Filters
 from .index import Index, MessageRow
-from .parse import Query, parse
-from .segment import TOKENISER_VERSION, segment
+from .parser import Query, parse
+from .segmenter import TOKENISER_VERSION, segment
 
 __all__ = [
     "TOKENISER_VERSION",

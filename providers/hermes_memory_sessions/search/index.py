@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from hermes_memory_sessions import schema
 
-from .segment import TOKENISER_VERSION, count, segment, traits
+from .segmenter import TOKENISER_VERSION, count, segment, traits
 
 MERGE_PAGES: Final = 64
 """Pages of index written by one call of ``merge``: a few milliseconds of work."""

@@ -1,0 +1,144 @@
+"""Text to index tokens: the one segmenter for messages and queries. No SQL, no stop words, no ranking.
+
+Words become stems, one position each. Runs of unspaced scripts become overlapping pairs of characters and the
+run's last character. A camelCase word stands as a whole at its place; its parts follow after the end of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from hermes_memory_sessions import schema
+
+from .scripts import EMOJI, UNSPACED, WORD, clean, compatible, fold
+from .stems import stem
+
+TOKENISER_VERSION: Final = 1
+"""Raised whenever ``segment`` gives other tokens for some text: the index must then be rebuilt."""
+
+LONGEST_TOKEN: Final = 64
+"""Characters of a word that count: keys and encoded data do not fill the index."""
+
+LONGEST_TEXT: Final = 1_000_000
+"""Characters of one message that are indexed."""
+
+_PIECE: Final = re.compile(
+    rf"(?P<run>[{UNSPACED}]+)"
+    rf"|(?P<signed>[A-Za-z]+\+\+(?![\w+])|(?<![\w])[A-Za-z]\#(?![\w\#]))"
+    rf"|(?P<word>{WORD}+(?:'{WORD}+)*)"
+    rf"|(?P<emoji>[{EMOJI}])"
+)
+_PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_ENDINGS: Final = frozenset({"s", "re", "ve", "ll", "d", "m"})
+
+
+class Piece(NamedTuple):
+    """One stretch of text that the index sees as a unit, and its tokens."""
+
+    start: int
+    end: int
+    kind: str
+    """``run`` (unspaced script), ``word``, ``signed`` (C++) or ``emoji``."""
+    tokens: tuple[str, ...]
+    parts: tuple[str, ...]
+    """Tokens of the parts of a camelCase word, else empty."""
+
+
+def pieces(text: str) -> Iterator[Piece]:
+    """The units of ``text`` in order; ``start`` and ``end`` are offsets into ``compatible(text)``."""
+    for match in _PIECE.finditer(compatible(text)):
+        kind = match.lastgroup or "word"
+        tokens, parts = _tokens(kind, match.group())
+        if tokens:
+            yield Piece(match.start(), match.end(), kind, tokens, parts)
+
+
+def segment(text: str) -> str:
+    """Tokens of ``text``, parted by single spaces, as the index takes them."""
+    main: list[str] = []
+    extra: dict[tuple[str, ...], None] = {}
+    for match in _PIECE.finditer(compatible(clean(text[:LONGEST_TEXT]))):
+        kind = match.lastgroup
+        if kind == "run":
+            main.extend(pairs(fold(match.group())))
+            continue
+        tokens, parts = _tokens(kind or "word", match.group())
+        main.extend(tokens)
+        if parts:
+            extra[parts] = None
+    for parts in extra:
+        main.extend(parts)
+    return " ".join(main)
+
+
+def count(tokens: str) -> int:
+    """Number of tokens in what ``segment`` gave."""
+    return tokens.count(" ") + 1 if tokens else 0
+
+
+def pairs(run: str) -> list[str]:
+    """Overlapping pairs of a folded run, then its last character alone."""
+    return [run[i : i + 2] for i in range(len(run) - 1)] + [run[-1]] if run else []
+
+
+def _tokens(kind: str, raw: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    if kind == "run":
+        return tuple(pairs(fold(raw))), ()
+    if kind == "word":
+        return word_tokens(raw)
+    return (raw.lower(),), ()
+
+
+@lru_cache(maxsize=1 << 15)
+def word_tokens(raw: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Stems of one word as written (apostrophes inside), and those of its camelCase parts."""
+    if "'" in raw:
+        return tuple(stem(part[:LONGEST_TOKEN]) for part in _apart(fold(raw))), ()
+    folded = fold(raw)[:LONGEST_TOKEN]
+    if not folded:
+        return (), ()
+    parts: tuple[str, ...] = ()
+    if not (raw.islower() or raw.isupper() or raw[1:].islower()) and len(raw) <= LONGEST_TOKEN:
+        found = _PART.findall(raw)
+        if len(found) > 1 and sum(map(len, found)) == len(raw) and any(len(p) > 1 for p in found):
+            parts = tuple(stem(part.lower()) for part in found)
+    return (stem(folded),), parts
+
+
+def _apart(word: str) -> list[str]:
+    """``don't`` is one word, ``sister's`` loses its ending, ``l'eau`` is two words."""
+    head, *rest = word.split("'")
+    out = [head]
+    for part in rest:
+        if part == "t":
+            out[-1] += "t"
+        elif part not in _ENDINGS:
+            out.append(part)
+    return [part for part in out if part]
+
+
+# ---------------------------------------------------------------- what kind of message
+
+_ASKS: Final = re.compile(r"[?？؟](?![\w/&=])|[吗嗎呢][。！\s]*$|ですか|ますか|습니까|나요\b|까요\b")
+_MONTHS: Final = (
+    "january|february|march|april|june|july|august|september|october|november|december"
+)
+_DAYS: Final = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
+_TEMPORAL: Final = re.compile(
+    rf"\b(?:{_MONTHS}|{_DAYS}|yesterday|today|tonight|tomorrow|ago|weekend|(?:last|next|this|past|every)"
+    r"\s+(?:few\s+)?(?:night|week|month|year|summer|winter|spring|fall|autumn|mon|tues?|wed|thurs?|fri|satur|sun)\w*"
+    r"|since|recently|(?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th)|o'clock|\d{1,2}:\d\d|[ap]m)\b"
+    "|[昨今明前后後]天|[上下这這本][周週个個]|[去今明前]年|月|[0-9]日|[0-9][号號]|昨日|今日|明日|先[週月]|来[週月]"
+    "|어제|오늘|내일|지난|다음",
+    re.IGNORECASE,
+)
+
+
+def traits(text: str) -> int:
+    """``schema.QUESTION`` and ``schema.TEMPORAL`` bits of a message; only its first 20,000 characters count."""
+    head = text[:20_000]
+    bits = schema.QUESTION if _ASKS.search(head) else 0
+    return bits | schema.TEMPORAL if _TEMPORAL.search(head) else bits
