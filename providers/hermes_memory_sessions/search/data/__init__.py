@@ -1,0 +1,1 @@
+"""Generated data files and the tool that makes them."""

@@ -1,0 +1,76 @@
+"""Which characters belong to which kind of writing, and how characters are folded; no tokens, no query words."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+from importlib import resources
+from typing import Final
+
+HAN: Final = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+HIRAGANA: Final = "\u3041-\u3096\u309d-\u309f"
+KATAKANA: Final = "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
+HANGUL: Final = "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb"
+SOUTHEAST: Final = "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u1000-\u103f\u1050-\u109d\u1780-\u17d3"
+"""Thai, Lao, Myanmar and Khmer letters with their marks: written without spaces."""
+
+UNSPACED: Final = HAN + HIRAGANA + KATAKANA + "\u3105-\u312f" + HANGUL + SOUTHEAST
+"""Indexed as overlapping pairs of characters, since no blank says where a word ends."""
+
+MARKS: Final = (
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u0610-\u061a\u0640\u064b-\u065f\u0670"
+    "\u06d6-\u06dc\u0900-\u0903\u093a-\u094f\u0962\u0963\u0981-\u0983\u09bc-\u09cd\u0a01-\u0a51"
+    "\u0a81-\u0acd\u0b01-\u0b57\u0b82-\u0bcd\u0c00-\u0c56\u0c81-\u0cd6\u0d00-\u0d57\u0d81-\u0df3"
+)
+"""Signs that belong to the letter before them though Python's ``\\w`` does not take them."""
+
+EMOJI: Final = (
+    "\u2190-\u21ff\u2300-\u23ff\u2600-\u27bf\u2934\u2935\u2b00-\u2bff\U0001f000-\U0001f3fa"
+    "\U0001f400-\U0001faff"
+)
+"""Pictures as tokens of their own; skin tones, joiners and variation selectors are left out."""
+
+WORD: Final = rf"(?:[^\W_{UNSPACED}]|[{MARKS}])"
+"""One character of a word in a script that puts blanks between words."""
+
+_DROPPED = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u0610-\u061a\u0640\u064b-\u065f\u0670]")
+_MARKED = re.compile("[\u00c0-\u024f\u0370-\u03ff\u0401\u0451\u1e00-\u1fff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_HAN = re.compile(f"[{HAN}]")
+_QUOTES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\uff07": "'"})
+
+
+def clean(text: str) -> str:
+    """``text`` with lone surrogates replaced: SQLite could not store them (case B20)."""
+    return _SURROGATE.sub("\ufffd", text) if not text.isascii() else text
+
+
+def compatible(text: str) -> str:
+    """Full-width to half-width, ligatures apart, accents composed, one kind of apostrophe; case kept."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFKC", text).translate(_QUOTES)
+
+
+def fold(word: str) -> str:
+    """Case, accents and vowel points away; traditional characters to simplified ones."""
+    if word.isascii():
+        return word.lower()
+    word = word.casefold()
+    if _HAN.search(word):
+        word = word.translate(_han_table())
+    if _MARKED.search(word):
+        # only letters with a base of the Latin and Greek kind: й and が are letters of their own
+        word = "".join(
+            unicodedata.normalize("NFD", letter) if _MARKED.match(letter) else letter
+            for letter in word
+        )
+    return _DROPPED.sub("", word)
+
+
+@cache
+def _han_table() -> dict[int, str]:
+    source = resources.files(__package__).joinpath("data/han_fold.txt").read_text("utf-8")
+    traditional, simplified = source.split("\n")[:2]
+    return dict(zip(map(ord, traditional), simplified, strict=True))

@@ -1,0 +1,40 @@
+"""Word to stem, by Snowball, with a cache; which language it is comes from the script alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import Final
+
+_LANGUAGES: Final = (
+    (re.compile("[a-z]"), "english"),
+    (re.compile("[\u0400-\u04ff]"), "russian"),
+    (re.compile("[\u0370-\u03ff]"), "greek"),
+    (re.compile("[\u0621-\u064a]"), "arabic"),
+    (re.compile("[\u0900-\u097f]"), "hindi"),
+    (re.compile("[\u0561-\u0587]"), "armenian"),
+    (re.compile("[\u0b80-\u0bff]"), "tamil"),
+)
+_SHORTEST = 3
+_LONGEST = 40
+
+
+@lru_cache(maxsize=1 << 16)
+def stem(word: str) -> str:
+    """The stem of a folded word; words with digits, very short and very long ones stay as they are."""
+    if not _SHORTEST <= len(word) <= _LONGEST or not word.isalpha() and word.isascii():
+        return word
+    for letters, language in _LANGUAGES:
+        if letters.match(word):
+            return _stemmer(language)(word) or word
+    return word
+
+
+@cache
+def _stemmer(language: str) -> Callable[[str], str]:
+    import snowballstemmer  # its languages take 30 ms to import: only when the first word comes
+
+    instance = snowballstemmer.stemmer(language)
+    method: Callable[[str], str] = instance.stemWord
+    return method
