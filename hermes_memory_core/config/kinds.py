@@ -32,7 +32,7 @@ def switch(value: Any) -> bool:
 def whole_number(value: Any) -> int:
     """An integer, also when quoted; never a boolean, never a rounded fraction."""
     if isinstance(value, bool):
-        raise ValueError("must be a whole number, not true or false")  # noqa: TRY004
+        raise ValueError("must be a whole number, not true or false")
     if isinstance(value, int):
         return value
     if isinstance(value, float) and value.is_integer():

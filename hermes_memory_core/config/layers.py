@@ -94,24 +94,22 @@ def from_text(dotted: str, text: str) -> Any:
 
 
 def _yaml_value(text: str) -> Any:
-    """A YAML scalar, list or mapping; the text itself where reading and writing would not give it back."""
-    import json
-
+    """A YAML scalar, quoted text, ``[list]`` or ``{mapping}``; everything else is the text itself."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
+    bare = text.strip()
     try:
         value = YAML(typ="safe", pure=True).load(text)
     except (YAMLError, ValueError, RecursionError):
         return text
-    if value is None:
-        return None if text.strip().lower() in ("null", "~") else text
-    if isinstance(value, bool):
+    if bare[:1] in ("[", "{", "'", '"') and value is not None:
         return value
-    if isinstance(value, (int, float)):
-        return value if json.dumps(value) == text.strip() else text  # 007 is a name, not seven
-    quoted = text.lstrip()[:1] in ("'", '"')
-    return value if isinstance(value, (dict, list)) or quoted else text
+    if isinstance(value, bool) or (value is None and bare in ("null", "~")):
+        return value
+    if isinstance(value, (int, float)) and str(value) == bare:
+        return value
+    return text  # 007 is a name, not seven; a date stays as typed
 
 
 def suggest(dotted: str) -> str | None:
@@ -178,6 +176,8 @@ def _unknown_notice(dotted: str, source: str) -> Notice:
         message=f"`{dotted}` ({source}) {_unknown(dotted)} It is ignored."
         if near
         else f"`{dotted}` ({source}) is no setting. It is ignored.",
-        hint=f"`hermes config explain {near}`" if near else "`hermes config explain` lists them all",
+        hint=f"`hermes config explain {near}`"
+        if near
+        else "`hermes config explain` lists them all",
         key=f"config_unknown_key:{dotted}",
     )

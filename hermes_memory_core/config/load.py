@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hermes_memory_core.config.defaults import OPEN, SETTINGS, assign, default_values, lookup
-from hermes_memory_core.config.layers import Layer, Problem, sort_environment, sort_mapping
+from hermes_memory_core.config.layers import Layer, Problem, sort_environment, sort_mapping, suggest
 from hermes_memory_core.config.yamlfile import FILE_NAME, parse_mapping, read_config
 from hermes_memory_core.errors import ConfigError
 from hermes_memory_core.types import Notice
@@ -110,7 +110,10 @@ def load_settings(
     path = profile_dir / FILE_NAME
     file = read_config(path)
     raw = parse_mapping(file.text, path) if file else {}
-    layers = [sort_mapping(raw, str(path)), sort_environment(os.environ if environ is None else environ)]
+    layers = [
+        sort_mapping(raw, str(path)),
+        sort_environment(os.environ if environ is None else environ),
+    ]
     if overrides:
         layers.append(sort_mapping(overrides, "override", closed=True))
     plain, problems = combine(layers)
@@ -140,7 +143,9 @@ def combine(layers: Sequence[Layer]) -> tuple[dict[str, Any], list[Problem]]:
         for dotted, value in layer.values.items():
             assign(plain, dotted, copy.deepcopy(value))
     problems = [problem for layer in layers for problem in layer.problems]
-    if any(_needs_validation(key, value) for layer in layers for key, value in layer.values.items()):
+    if any(
+        _needs_validation(key, value) for layer in layers for key, value in layer.values.items()
+    ):
         from hermes_memory_core.config.validate import validated
 
         plain, wrong = validated(plain, sources)
@@ -157,18 +162,21 @@ def is_secret_key(dotted: str) -> bool:
 def config_error(problems: Sequence[Problem], path: Path) -> ConfigError:
     """One error for all mistakes, each with its key, the reason and where it stands."""
     lines = [
-        f"`{problem.key}` {problem.message}"
-        + (f" (in {problem.source})" if problem.source else "")
+        f"`{problem.key}` {problem.message}" + (f" (in {problem.source})" if problem.source else "")
         for problem in problems
     ]
-    first = problems[0]
-    by_hand = f"`hermes config set {first.key} VALUE`" if first.key in SETTINGS else "`hermes config edit`"
+    first = problems[0].key
+    known = first if lookup(default_values(), first) is not None else suggest(first)
+    change = f"`hermes config set {first} VALUE`" if first in SETTINGS else "`hermes config edit`"
     return ConfigError(
         "; ".join(lines) + ". Nothing was changed, and no setting was guessed.",
-        hint=f"mend it with {by_hand}; `hermes config explain {first.key}` says what it may be",
+        hint=f"change it with {change}; `hermes config explain{f' {known}' if known else ''}` says "
+        "what it may be",
         details={
             "path": str(path),
-            "problems": [{"key": p.key, "message": p.message, "source": p.source} for p in problems],
+            "problems": [
+                {"key": p.key, "message": p.message, "source": p.source} for p in problems
+            ],
         },
     )
 
@@ -185,5 +193,7 @@ def _needs_validation(dotted: str, value: Any) -> bool:
 
 def _sources(layers: Sequence[Layer]) -> dict[str, str]:
     return {
-        dotted: layer.sources.get(dotted, layer.source) for layer in layers for dotted in layer.values
+        dotted: layer.sources.get(dotted, layer.source)
+        for layer in layers
+        for dotted in layer.values
     }

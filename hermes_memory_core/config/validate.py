@@ -48,4 +48,3 @@ _MISSING = object()
 def _short(value: Any, limit: int = 60) -> str:
     shown = repr(value)
     return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
-

@@ -46,7 +46,9 @@ def read_config(path: Path) -> ConfigText | None:
     if data is None:
         return None
     if len(data) > MAX_BYTES:
-        raise _unusable(path, f"has {len(data):,} bytes, more than the {MAX_BYTES:,} a config may have")
+        raise _unusable(
+            path, f"has {len(data):,} bytes, more than the {MAX_BYTES:,} a config may have"
+        )
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -75,14 +77,20 @@ def parse_mapping(text: str, path: Path) -> dict[str, Any]:
         reason = (error.problem or error.context or "it is not YAML").split("\n")[0]
         at = f" at line {where['line']}, column {where['column']}" if where else ""
         # the parser quotes values of doubled keys, which may be secrets
-        raise _unusable(path, f"cannot be understood{at}: {reason.split(' with value')[0]}", **where) from None
+        raise _unusable(
+            path, f"cannot be understood{at}: {reason.split(' with value')[0]}", **where
+        ) from None
     except (YAMLError, ValueError, RecursionError) as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else "it is not YAML"
+        reason = (
+            "it is nested too deeply" if isinstance(error, RecursionError) else "it is not YAML"
+        )
         raise _unusable(path, f"cannot be understood: {reason}") from error
     if data is None:
         return {}
     if not isinstance(data, dict):
-        raise _unusable(path, "holds no settings: `section:` lines with `key: value` below are expected")
+        raise _unusable(
+            path, "holds no settings: `section:` lines with `key: value` below are expected"
+        )
     _check_size(data, path)
     return data
 
