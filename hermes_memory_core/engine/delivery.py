@@ -265,4 +265,5 @@ class Delivery:
 
 def retry_delay(attempts: int) -> float:
     """Seconds until the next try: doubling from 1 s to 15 min, each between half and full length."""
-    return min(MAX_RETRY_S, FIRST_RETRY_S * 2 ** min(attempts, 12)) * random.uniform(0.5, 1.0)
+    length = min(MAX_RETRY_S, FIRST_RETRY_S * float(2 ** min(attempts, 12)))
+    return length * random.uniform(0.5, 1.0)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hermes_memory_core.engine.runtime import Runtime, dump_session, load_session
+from hermes_memory_core.engine.runtime import Runtime, dump_session, is_alive, load_session
 from hermes_memory_core.types import (
     NoteOperation,
     NoteWrite,
@@ -186,6 +186,21 @@ class Outbox:
                 " AND outbox.lane=lanes.lane)",
                 (provider, lane),
             )
+
+    def free_dead_leases(self) -> None:
+        """Lanes held by processes that are gone are free at once, not after their lease."""
+        with self._runtime.read() as db:
+            holders = [
+                row["holder"]
+                for row in db.execute("SELECT DISTINCT holder FROM lanes WHERE holder IS NOT NULL")
+            ]
+        gone = [holder for holder in holders if not is_alive(holder)]
+        if gone:
+            with self._runtime.write() as db:
+                db.executemany(
+                    "UPDATE lanes SET holder=NULL, leased_until=0 WHERE holder=?",
+                    [(holder,) for holder in gone],
+                )
 
     def _renew(self, db: sqlite3.Connection, item: Item) -> None:
         db.execute(

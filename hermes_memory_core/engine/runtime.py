@@ -11,6 +11,7 @@ import os
 import socket
 import sqlite3
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -124,7 +125,8 @@ class Runtime:
     def _open(self) -> None:
         self._pid = os.getpid()
         self._lock = threading.RLock()
-        self.holder = process_name()
+        # two open Memories of one process are two holders: each has its own delivery thread
+        self.holder = f"{process_name()}#{uuid.uuid4().hex[:8]}"
         self._db = connect(
             self.path,
             application_id=APPLICATION_ID,
@@ -163,6 +165,7 @@ def process_name() -> str:
 
 def is_alive(holder: str) -> bool:
     """Does the named process still run? True for other machines: we cannot know, so we do not guess."""
+    holder = holder.partition("#")[0]
     host, _, rest = holder.rpartition(":")[0].rpartition(":")
     birth = holder.rpartition(":")[2]
     if host != socket.gethostname() or not rest.isdigit():

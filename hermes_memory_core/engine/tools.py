@@ -109,6 +109,7 @@ class Toolbox:
 
     def _add(self, provider: Provider, spec: ToolSpec, tell: Callable[[Notice], None]) -> None:
         problem = ""
+        name = str(getattr(spec, "name", spec))
         if (
             not spec.name
             or len(spec.name) > MAX_NAME
