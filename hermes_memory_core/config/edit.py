@@ -7,7 +7,7 @@ refused: they belong into ``.env`` (``secrets.py``).
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,6 +82,18 @@ def unset_value(profile_dir: Path, dotted: str) -> Change:
     return _rewrite(profile_dir, dotted, lambda _raw: _MISSING)
 
 
+def text_without(text: str, parts: Sequence[str], path: Path) -> str:
+    """A config's text without one key; all else says what it said before.
+
+    Raises:
+        ConfigError: That cannot be done, or the text cannot be understood. ``path`` is for the message.
+    """
+    from hermes_memory_core.config import rewrite
+
+    wanted = _without(parse_mapping(text, path), parts)
+    return _first_right(rewrite.candidates_without(text, parts), wanted, path, ".".join(parts))
+
+
 def _rewrite(profile_dir: Path, dotted: str, change: Callable[[dict[str, Any]], Any]) -> Change:
     from hermes_memory_core.config import rewrite
 
@@ -97,12 +109,12 @@ def _rewrite(profile_dir: Path, dotted: str, change: Callable[[dict[str, Any]], 
             return Change(dotted, shown, shown, changed=False, path=path)
         parts = dotted.split(".")
         if after is _MISSING:
-            texts, wanted = rewrite.candidates_without(file.text, parts), _without(raw, parts)
+            text = text_without(file.text, parts, path)
         else:
-            texts, wanted = rewrite.candidates(file.text, parts, after), copy.deepcopy(raw)
+            wanted = copy.deepcopy(raw)
             assign(wanted, dotted, after)
+            text = _first_right(rewrite.candidates(file.text, parts, after), wanted, path, dotted)
         _refuse_read_only(path)
-        text = _first_right(texts, wanted, path, dotted)
         write_atomic(path, file.encode(text))
     return Change(dotted, shown, None if after is _MISSING else after, changed=True, path=path)
 
@@ -184,7 +196,7 @@ def _assign_checked(tree: dict[str, Any], dotted: str, value: Any) -> None:
     assign(tree, dotted, value)
 
 
-def _without(raw: Mapping[str, Any], parts: list[str]) -> dict[str, Any]:
+def _without(raw: Mapping[str, Any], parts: Sequence[str]) -> dict[str, Any]:
     wanted = copy.deepcopy(dict(raw))
     chain = [wanted]
     for part in parts[:-1]:

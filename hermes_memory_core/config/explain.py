@@ -55,7 +55,7 @@ def rows(loaded: LoadedConfig, key: str | None = None) -> list[Row]:
         for dotted, value in _leaves(name, loaded.get(name)):
             if key is None or dotted == key or dotted.startswith(f"{key}."):
                 default = lookup(DEFAULTS, dotted)
-                text, kind = described[name]
+                text, kind = described[name] if dotted == name else (described[name][0], "")
                 chosen.append(
                     Row(dotted, mask(dotted, value), default, loaded.source(dotted), text, kind)
                 )

@@ -81,10 +81,10 @@ def word(value: Any) -> Any:
 
 
 Switch = Annotated[bool, BeforeValidator(switch)]
-Count = Annotated[int, BeforeValidator(whole_number), Field(ge=0, le=10**15)]
-Positive = Annotated[int, BeforeValidator(whole_number), Field(ge=1, le=10**15)]
-Seconds = Annotated[float, BeforeValidator(number), Field(gt=0, le=86_400)]
-PositiveNumber = Annotated[float, BeforeValidator(number), Field(gt=0, le=10**6)]
+Count = Annotated[int, Field(ge=0, le=10**15), BeforeValidator(whole_number)]
+Positive = Annotated[int, Field(ge=1, le=10**15), BeforeValidator(whole_number)]
+Seconds = Annotated[float, Field(gt=0, le=86_400), BeforeValidator(number)]
+PositiveNumber = Annotated[float, Field(gt=0, le=10**6), BeforeValidator(number)]
 Text = Annotated[str, BeforeValidator(text)]
 OptionalText = Annotated[str | None, BeforeValidator(optional_text)]
 TextList = Annotated[list[str], BeforeValidator(text_list)]

@@ -24,7 +24,10 @@ from hermes_memory_core.types import Notice
 if TYPE_CHECKING:
     from hermes_memory_core.config.models import Settings
 
-SECRET_WORDS = ("api_key", "apikey", "token", "secret", "password", "passphrase", "private_key")
+SECRET_WORDS = (
+    *("api_key", "apikey", "token", "secret", "password", "passphrase", "private_key"),
+    "authorization",
+)
 """A key with one of these at its end (or alone) holds a secret and belongs into ``.env``."""
 
 
