@@ -1,0 +1,194 @@
+"""Finds ``name`` – separator – ``value``: env lines, JSON, YAML, TOML, XML, code, headers, queries.
+
+A search for the words of ``names`` gives the places; from each the whole name is read to both
+sides and the value behind it, by patterns anchored there. The cost stays linear.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from hermes_memory_core.safety.redact.masks import MASK, Span
+from hermes_memory_core.safety.redact.names import WORDS, Secrecy, secrecy_of
+from hermes_memory_core.safety.redact.shapes import is_random
+from hermes_memory_core.safety.redact.values import Form, is_secret_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Name(NamedTuple):
+    """A name that may stand for a secret, found in a text."""
+
+    start: int
+    end: int
+    text: str
+    """As written, perhaps with the words before it (``the Datadog API key``)."""
+    secrecy: Secrecy
+
+
+_NAME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$-")
+_RIGHT = re.compile(r"[A-Za-z0-9_-]*(?:\.(?=[A-Za-z_])[A-Za-z0-9_-]+)*")
+_BEFORE = re.compile(r"(?:[A-Za-z]{1,20}[ ]){1,3}$")
+_SEPARATOR = re.compile(
+    r"""(?x)
+    (?:\\{0,8}["'`*\]]){0,4}
+    (?:[ \t]{0,2}[(（][^()（）\n]{1,40}[)）])?
+    (?:[ \t]{0,4}:[ \t]{0,4}[A-Za-z][\w\[\]|.<>?]{0,30}(?=[ \t]{0,4}=(?![=~>])))?
+    [ \t]{0,20}
+    (?P<sign> => | := | \?= | \+?=(?![=~>]) | :(?!:|//|=) | ： | ＝ | %3[DA](?![0-9A-F]) )
+    \*{0,3}[ \t]{0,20}
+    (?: [|>][+-]?[ \t]{0,4}\n[ \t]{1,40} )?
+    """
+)
+_PAIR = re.compile(
+    r"""\\{0,8}["']?[ \t]{0,8},?\s{0,40}\\{0,8}["']?value\\{0,8}["']?[ \t]{0,4}[:=][ \t]{0,4}"""
+)
+_QUOTE = re.compile(r"""[rbfuRBFU]{0,2}(\\{0,8})(["'`“‘「『])""")
+_CLOSING = {"“": "”", "‘": "’", "「": "」", "『": "』"}
+_SCHEME = re.compile(
+    r"(?i)(?:bearer|basic|token|bot|api-?key|key|geniekey|ssws|dpop|splunk|oauth|pveapitoken=|jwt|"
+    r"klaviyo-api-key|zoho-oauthtoken|hmac|signature|negotiate)(?:[ \t]{1,4}|%20|\+)(?:token=)?"
+)
+_WHOLE = re.compile(r"(?:[^\s\\\"'`«»]|\\(?![nrtbfu\"'`/\\]))+")
+_PIECE = re.compile(r"(?:[^\s\\\"'`<>|«»，。；、！？）」』】]|\\(?![nrtbfu\"'`/\\|]))+")
+_PARAMETER = re.compile(r"[^\s\\\"'`<>|«»&#;]+")
+_NEXT_PAIR = re.compile(r"(?:[&;]|%26)[ ]?[A-Za-z_][\w.\- \[\]]{0,40}(?:=|%3D)|,[\w-]{1,40}[=:]")
+_LINE_HEAD = re.compile(
+    r"(?:^|[\n\r]|\\n)[ \t>+#*-]*(?:(?:export|set|setx|ENV|ARG|declare -x|env|const|let|var)[ \t]+"
+    r"|\$env:|-[eE][ \t]+|/{2,}[\w./:-]*:|;[ \t]*)?[\"']?$"
+)
+_LINE_TAIL = re.compile(r"[ \t]*[,;]?[ \t]*(?:#[^\n]*|\r?\n|\\[nr]|$|[\"'`]|//)")
+_TRAILING = ".,;:)]}>|*"
+
+
+def find_names(text: str, low: str) -> Iterator[Name]:
+    """Find names that may stand for a secret.
+
+    Args:
+        text: any text.
+        low: the same text in lower case, of the same length.
+    """
+    done = 0
+    masks = [match.span() for match in MASK.finditer(text)] if "«redacted:" in text else []
+    for hit in WORDS.finditer(low):
+        start, end = hit.span()
+        if start < done:
+            continue
+        while masks and masks[0][1] <= start:
+            masks.pop(0)
+        if masks and masks[0][0] <= start:
+            continue
+        begin, floor = start, max(done, start - 64)
+        while begin > floor and text[begin - 1] in _NAME_CHARS:
+            begin -= 1
+        if begin and text[begin - 1] == "\\" and text[begin] in "nrt" and begin < start:
+            begin += 1
+        right = _RIGHT.match(text, end, end + 64)
+        done = end = end if right is None else right.end()
+        name = text[begin:end].rstrip(".-")
+        end = begin + len(name)
+        secrecy = secrecy_of(name.lstrip("-$."))
+        if begin and text[begin - 1] == " " and name.isalpha():
+            before = _BEFORE.search(text, max(0, begin - 63), begin)
+            if before is not None:
+                name = before.group() + name
+                secrecy = secrecy_of(name)
+        if secrecy is not Secrecy.NONE:
+            yield Name(begin, end, name, secrecy)
+
+
+def find_assigned(text: str, name: Name) -> tuple[bool, list[Span]]:
+    """Read the value that a separator ties to a name.
+
+    Returns:
+        Whether a separator follows the name (then nothing looser need be tried), and the spans.
+    """
+    at = name.end
+    if name.start and text[name.start - 1] == "<" and text.startswith(">", at):
+        stop = text.find("<", at, at + 400)
+        return True, _judge(text, at + 1, stop, name, Form.FIELD) if stop > 0 else []
+    pair = _PAIR.match(text, at)
+    match = pair or _SEPARATOR.match(text, at)
+    if match is None:
+        return False, []
+    at = match.end()
+    sign = "" if pair else match["sign"]
+    quote = _QUOTE.match(text, at)
+    if quote is not None:
+        closed = _quoted(text, quote)
+        if closed is not None:
+            start, stop = closed
+            return True, _judge(text, start, stop, name, Form.FIELD)
+        at = quote.end()
+    return True, _unquoted(text, at, name, sign)
+
+
+def _quoted(text: str, quote: re.Match[str]) -> tuple[int, int] | None:
+    """Find the end of a quoted value; None when it is not closed in its line."""
+    escape, sign = quote.groups()
+    closing = escape + _CLOSING.get(sign, sign)
+    at = quote.end()
+    limit = min(len(text), at + 2000)
+    while True:
+        stop = text.find(closing, at, limit)
+        if stop < 0:
+            break
+        slashes = 0
+        while not escape and text[stop - 1 - slashes] == "\\":
+            slashes += 1
+        if slashes % 2 == 0:
+            break
+        at = stop + 1
+    if stop < 0 or "\n" in text[quote.end() : stop]:
+        return None
+    return quote.end(), stop
+
+
+def _unquoted(text: str, at: int, name: Name, sign: str) -> list[Span]:
+    before = text[name.start - 1 : name.start]
+    if before in {"?", "&", ";", "#"} and sign in {"=", "%3D"} or text[name.start - 3 : name.start] == "%26":
+        match, form = _PARAMETER.match(text, at), Form.QUERY
+    else:
+        head = _LINE_HEAD.search(text, max(0, name.start - 60), name.start) is not None
+        whole = head and sign in {"=", ":", "："}
+        match = (_WHOLE if whole and sign == "=" else _PIECE).match(text, at)
+        form = Form.BARE
+        if match and whole and _LINE_TAIL.match(text, match.end()):
+            spaced = sign == "=" and text[at - 1 : at] in {" ", "\t"}
+            form = Form.BARE if spaced else Form.LINE
+    if match is None:
+        return []
+    start, stop = match.span()
+    scheme = _SCHEME.match(text, start)
+    if scheme is not None and scheme.end() > stop:
+        inner = _PIECE.match(text, scheme.end())
+        if inner is None:
+            return []
+        return _judge(text, *_trim(text, inner.start(), inner.end()), name, Form.HEADER)
+    cut = _NEXT_PAIR.search(text, start, stop)
+    if cut is not None:
+        stop = cut.start()
+        form = Form.QUERY if cut.group()[0] != "," and form is not Form.LINE else form
+    return _judge(text, *_trim(text, start, stop), name, form)
+
+
+def _trim(text: str, start: int, stop: int) -> tuple[int, int]:
+    while stop > start and text[stop - 1] in _TRAILING:
+        stop -= 1
+    return start, stop
+
+
+def _judge(text: str, start: int, stop: int, name: Name, form: Form) -> list[Span]:
+    value = text[start:stop]
+    scheme = _SCHEME.match(value) if name.secrecy is Secrecy.TOKEN else None
+    if scheme is not None and len(value) > scheme.end():
+        start += scheme.end()
+        value, form = value[scheme.end() :], Form.HEADER
+    loud = name.text.isupper()
+    if not is_secret_value(value, name.secrecy, form, loud=loud):
+        return []
+    kind = "password" if name.secrecy is Secrecy.PASSWORD else "secret"
+    sure = len(value) >= 8 and " " not in value and is_random(value)
+    return [Span(start, stop, kind, sure)]
