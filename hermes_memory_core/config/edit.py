@@ -199,9 +199,14 @@ def _assign_checked(tree: dict[str, Any], dotted: str, value: Any) -> None:
 def _without(raw: Mapping[str, Any], parts: Sequence[str]) -> dict[str, Any]:
     wanted = copy.deepcopy(dict(raw))
     chain = [wanted]
-    for part in parts[:-1]:
-        chain.append(chain[-1][part])
-    del chain[-1][parts[-1]]
+    try:
+        for part in parts[:-1]:
+            chain.append(chain[-1][part])
+        del chain[-1][parts[-1]]
+    except (KeyError, TypeError):
+        raise ConfigError(
+            f"`{'.'.join(parts)}` is not in the config; nothing was changed."
+        ) from None
     for depth in range(len(chain) - 1, 0, -1):
         if not chain[depth]:
             del chain[depth - 1][parts[depth - 1]]

@@ -229,9 +229,7 @@ def _config_without_secrets(path: Path) -> tuple[bytes | None, list[str]]:
         text = file.text
         secret = list(_secret_paths(parse_mapping(text, path)))
         for parts in secret:
-            text = next(iter(candidates_without(text, parts)))
-        if any(_secret_paths(parse_mapping(text, path))):
-            return None, [f"{CONFIG_FILE} (its secrets cannot be taken out)"]
+            text = text_without(text, parts, path)
     except ConfigError:
         return None, [
             f"{CONFIG_FILE} (it cannot be understood, so its secrets cannot be taken out)"
@@ -308,7 +306,7 @@ class _BoundedInfo(tarfile.TarInfo):
     """Refuses headers so long that reading them would fill the memory."""
 
     @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str | None, errors: str) -> Self:
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
         info = super().frombuf(buf, encoding, errors)
         if info.type in _EXTENDED and info.size > _MAX_HEADER_BYTES:
             raise tarfile.ReadError("a header is too long")
