@@ -50,14 +50,19 @@ class Naming:
             parts += ["-p", shlex.quote(self.profile)]
         return " ".join(parts)
 
+    def _prefix_for(self, first: str) -> str:
+        """What goes before a command whose first word is ``first``: its own choice of profile stands."""
+        if first in ("-p", "--profile"):
+            home = [] if self.home is None else ["--home", shlex.quote(self.home)]
+            return " ".join([self.program, *home])
+        return self.program if first.startswith("-") else self.prefix
+
     def text(self, text: str) -> str:
         """The text with every ``hermes …`` command in it made typeable as it stands."""
 
         def put(found: re.Match[str]) -> str:
             rest = found["rest"]
-            # a hint that already chooses its profile or home keeps its own choice
-            prefix = self.program if rest.lstrip().startswith("-") else self.prefix
-            return f"{found['lead']}{prefix}{rest}"
+            return f"{found['lead']}{self._prefix_for(text[found.start('rest') :].split()[0])}{rest}"
 
         return _COMMAND.sub(put, text)
 

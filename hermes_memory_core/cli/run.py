@@ -29,7 +29,8 @@ def run(arguments: Sequence[str], program: str) -> int:
     """
     state = State(program)
     # an error in the arguments themselves comes before the option is parsed
-    state.json = "--json" in arguments
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    state.json = "--json" in options
     if os.environ.get("NO_COLOR"):
         state.color = False
     _tolerant_streams()
@@ -96,9 +97,7 @@ def _code_of(leaving: SystemExit) -> int:
 def _usage(error: click.UsageError) -> UsageError:
     message = error.format_message()
     if error.ctx is None:
-        return UsageError(message)
-    # command_path starts with the program's name; hints are written with `hermes`
-    path = error.ctx.command_path.partition(" ")[2] if error.ctx.parent else ""
+        return UsageError(message, hint="hermes --help")
     program = error.ctx.find_root().info_name or ""
     path = error.ctx.command_path.removeprefix(program).strip()
     return UsageError(message, hint=f"hermes {path} --help" if path else "hermes --help")
