@@ -1,0 +1,104 @@
+"""What the safety scan thinks of entries, remembered by text, and how blocked text is shown: never raw.
+
+The scan itself is the core's (``hermes_memory_core.safety``) and is imported on first use. A verdict is never
+stored on disk: a marker in the file could be written by anybody (spec/builtin.md section 14.1, M7).
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from hermes_memory_core.types import Finding, Target
+from hermes_memory_files.document import FILE_NAMES, note_id
+
+PREVIEW_CHARS = 200
+_REMEMBERED = 4_096
+
+
+class Screen:
+    """Verdicts on texts, each text scanned once per process."""
+
+    def __init__(self) -> None:
+        self._verdicts: OrderedDict[object, tuple[Finding, ...]] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def findings(self, text: str) -> tuple[Finding, ...]:
+        """Everything the scan says about one text."""
+        with self._guard:
+            known = self._verdicts.get(text)
+            if known is not None:
+                self._verdicts.move_to_end(text)
+                return known
+        from hermes_memory_core.safety import scan
+
+        found = tuple(scan(text))
+        with self._guard:
+            self._verdicts[text] = found
+            while len(self._verdicts) > _REMEMBERED:
+                self._verdicts.popitem(last=False)
+        return found
+
+    def blocked(self, text: str) -> tuple[str, ...]:
+        """Ids of the findings that keep the text out of the prompt; () when it may be shown."""
+        return ids_of(self.findings(text), "block")
+
+    def across(self, entries: Sequence[str]) -> dict[int, tuple[Finding, ...]]:
+        """Findings that only show when neighbours are read together, by index of each entry involved."""
+        spread: dict[int, list[Finding]] = {}
+        starts: list[int] = []
+        position = 0
+        for entry in entries:
+            starts.append(position)
+            position += len(entry) + 1
+        for item in self.findings("\n".join(entries)) if len(entries) > 1 else ():
+            first = bisect_right(starts, item.start) - 1
+            last = bisect_right(starts, max(item.start, item.end - 1)) - 1
+            if last > first:
+                for index in range(first, last + 1):
+                    spread.setdefault(index, []).append(item)
+        return {index: tuple(found) for index, found in spread.items()}
+
+    def blocked_of(self, entries: Sequence[str]) -> list[tuple[str, ...]]:
+        """For each entry the ids that keep it out of the prompt, alone or together with a neighbour."""
+        spread = self.across(entries)
+        return [
+            ids_of((*self.findings(entry), *spread.get(index, ())), "block")
+            for index, entry in enumerate(entries)
+        ]
+
+    def all_shown(self, target: Target, entries: Sequence[str]) -> list[str]:
+        """The entries, with placeholders for those that may not be shown."""
+        return [
+            placeholder(target, entry, reasons) if reasons else entry
+            for entry, reasons in zip(entries, self.blocked_of(entries), strict=True)
+        ]
+
+    def shown(self, target: Target, text: str) -> str:
+        """The text, or the placeholder that stands for it."""
+        reasons = self.blocked(text)
+        return placeholder(target, text, reasons) if reasons else text
+
+    def preview(self, target: Target, text: str, max_chars: int = PREVIEW_CHARS) -> str:
+        """At most ``max_chars`` of what may be shown, cut with an ellipsis."""
+        return shorten(self.shown(target, text), max_chars)
+
+
+def ids_of(findings: Sequence[Finding], severity: str) -> tuple[str, ...]:
+    """Ids of the findings of one severity, each once, in the order found."""
+    return tuple(dict.fromkeys(item.id for item in findings if item.severity == severity))
+
+
+def placeholder(target: Target, text: str, reasons: Sequence[str]) -> str:
+    """What the model sees instead of a blocked entry; the id lets it be removed without being read."""
+    return (
+        f"[BLOCKED: entry {note_id(text)} of {FILE_NAMES[target]} is withheld ({', '.join(reasons)}); "
+        f'tell the user, or remove it with old_text "{note_id(text)}"]'
+    )
+
+
+def shorten(text: str, max_chars: int) -> str:
+    """The text, or its beginning and an ellipsis, in at most ``max_chars``."""
+    return text if len(text) <= max_chars else text[: max_chars - 1].rstrip() + "…"
