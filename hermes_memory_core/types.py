@@ -566,6 +566,10 @@ class HistoryStore(Protocol):
         """The turn as committed; None when it was forgotten or undone since."""
         ...
 
+    def transcript_end(self, session_id: str) -> int:
+        """Byte offset just past the session's last committed line; 0 for unknown sessions."""
+        ...
+
     def turns_after(self, session_id: str, offset: int) -> Iterator[tuple[TurnRef, Turn]]:
         """Committed turns whose line starts at or after ``offset``: what a cursor has not seen."""
         ...

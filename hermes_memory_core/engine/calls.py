@@ -114,6 +114,10 @@ class Provider:
         """True when the provider has an implementation of the hook."""
         return hook in self.hooks
 
+    def peers_changed(self) -> None:
+        """Another provider was registered: pluggy's subset callers name the ones to leave out."""
+        self._callers.clear()
+
     def call(
         self, hook: str, timeout_s: float, *, probe: bool = False, **arguments: Any
     ) -> Outcome:
@@ -180,6 +184,19 @@ class Provider:
             return Outcome("failed", error=job.error, elapsed_ms=job.elapsed_ms)
         self._count(hook, job.elapsed_ms, None)
         return Outcome("ok", job.value, elapsed_ms=job.elapsed_ms)
+
+    def cast(self, hook: str, **arguments: Any) -> bool:
+        """Call without waiting for the answer; False when it could not begin. Counted when it ends."""
+
+        def count(job: Job) -> None:
+            self._count(hook, job.elapsed_ms, job.error)
+
+        job = self.start(hook, late=count, **arguments)
+        if isinstance(job, Outcome):
+            return job.ok
+        if self._pool is not None and not self._pool.abandon(job):
+            count(job)  # it had ended before we let go of it
+        return True
 
     def close(self, timeout_s: float) -> None:
         """Call the ``close`` hook within its deadline and let the threads go."""

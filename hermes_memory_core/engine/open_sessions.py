@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import dataclass
 
 from hermes_memory_core.engine.runtime import Runtime, dump_session, is_alive, load_session
@@ -59,14 +60,20 @@ class OpenSessions:
                 _row(row) for row in db.execute("SELECT * FROM open_sessions ORDER BY last_seen")
             ]
 
-    def refresh(self, info: SessionInfo, turn_number: int, cursor: int | None = None) -> None:
-        """A turn was completed, or the session's own data changed."""
-        with self._runtime.write() as db:
-            db.execute(
-                "UPDATE open_sessions SET info=?, turn_number=?, last_seen=?,"
-                " cursor=coalesce(?, cursor) WHERE id=?",
-                (dump_session(info), turn_number, self._runtime.clock(), cursor, info.id),
-            )
+    def refresh(
+        self,
+        info: SessionInfo,
+        turn_number: int,
+        cursor: int | None = None,
+        *,
+        db: sqlite3.Connection,
+    ) -> None:
+        """A turn was completed, or the session's own data changed; inside the caller's transaction."""
+        db.execute(
+            "UPDATE open_sessions SET info=?, turn_number=?, last_seen=?,"
+            " cursor=coalesce(?, cursor) WHERE id=?",
+            (dump_session(info), turn_number, self._runtime.clock(), cursor, info.id),
+        )
 
     def freeze(self, session_id: str, snapshot: str) -> None:
         """Keep the system prompt for replay."""
@@ -74,6 +81,13 @@ class OpenSessions:
             db.execute(
                 "UPDATE open_sessions SET snapshot=?, snapshot_at=? WHERE id=?",
                 (snapshot, self._runtime.clock(), session_id),
+            )
+
+    def thaw(self, session_id: str) -> None:
+        """Forget the kept prompt: it is too old to be replayed."""
+        with self._runtime.write() as db:
+            db.execute(
+                "UPDATE open_sessions SET snapshot=NULL, snapshot_at=NULL WHERE id=?", (session_id,)
             )
 
     def detach(self, session_id: str) -> None:

@@ -45,7 +45,7 @@ _cache: tuple[tuple[tuple[str, int], ...], tuple[FoundPlugin, ...]] | None = Non
 
 def discover() -> tuple[FoundPlugin, ...]:
     """All installed providers, by name; read again only when a directory on ``sys.path`` changed."""
-    global _cache  # noqa: PLW0603 - one cache per process, keyed by what it was read from
+    global _cache
     key = _path_key()
     if _cache is None or _cache[0] != key:
         _cache = (key, tuple(_scan()))
@@ -59,7 +59,7 @@ def find(name: str) -> FoundPlugin | None:
 
 def forget_cache() -> None:
     """Read metadata again on the next call (after an install in this process)."""
-    global _cache  # noqa: PLW0603
+    global _cache
     _cache = None
 
 

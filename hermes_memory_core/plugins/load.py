@@ -59,7 +59,7 @@ class Loaded:
 def load(
     plugin: FoundPlugin,
     make_context: Callable[[str, Any], ProviderContext],
-    raw_config: Mapping[str, Any],
+    raw_config: Callable[[Any], Mapping[str, Any]],
     *,
     provider_class: Any = None,
 ) -> Loaded | PluginStatus:
@@ -68,7 +68,8 @@ def load(
     Args:
         plugin: From ``discover``, or made up for an in-process class.
         make_context: ``(name, config) -> ProviderContext``.
-        raw_config: The ``providers.NAME`` section, not yet validated.
+        raw_config: ``(class) -> mapping``: the ``providers.NAME`` section with the secrets its ``Config``
+            asks for, not yet validated.
         provider_class: The class itself for in-process providers; the import phase is then skipped.
     """
     phase: Phase = "version"
@@ -77,7 +78,7 @@ def load(
         phase = "import"
         kind = provider_class if provider_class is not None else import_class(plugin)
         phase = "config"
-        config = validate_config(plugin.name, kind, raw_config)
+        config = validate_config(plugin.name, kind, raw_config(kind))
         phase = "construct"
         instance = kind(make_context(plugin.name, config))
         phase = "validate"

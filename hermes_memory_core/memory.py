@@ -1,0 +1,370 @@
+"""``Memory``: one open profile, the façade a host calls (design.md section 10)."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import uuid
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from hermes_memory_core.config import LoadedConfig, Secrets, load_settings
+from hermes_memory_core.engine import status as status_page
+from hermes_memory_core.engine.open_profile import OpenProfile
+from hermes_memory_core.engine.open_sessions import OpenSession
+from hermes_memory_core.engine.roster import Place
+from hermes_memory_core.engine.runtime import is_alive
+from hermes_memory_core.engine.scopes import scope_for
+from hermes_memory_core.errors import HermesMemoryError, SessionNotFoundError, UsageError
+from hermes_memory_core.profiles import Profile, resolve_home, resolve_profile
+from hermes_memory_core.session import OnExit, Session, checked_id
+from hermes_memory_core.storage.atomic import make_private_dir
+from hermes_memory_core.types import (
+    LLM,
+    AgentContext,
+    Decision,
+    HistoryStore,
+    NotesStore,
+    NoteWrite,
+    Notice,
+    SessionInfo,
+    SessionRecord,
+    StartReason,
+)
+
+NO_PLUGINS = "HERMES_MEMORY_NO_PLUGINS"
+"""Environment variable of the safe mode, read once at open."""
+
+
+class Memory:
+    """One open profile. Thread-safe; use it in a ``with`` block.
+
+    Several memories, of one profile or of several, may be open in one process and in several.
+    """
+
+    def __init__(self, profile: Profile, open_profile: OpenProfile) -> None:
+        self._place = profile
+        self._profile = open_profile
+        self._lock = threading.RLock()
+        self._sessions: list[Session] = []
+        self._closed = False
+        self._exit = _close_at_exit(self)
+
+    @classmethod
+    def open(
+        cls,
+        home: str | Path | None = None,
+        profile: str | None = None,
+        *,
+        llm: LLM | None = None,
+        providers: Sequence[type] = (),
+        approve: Callable[[NoteWrite], Decision] | None = None,
+        notify: Callable[[Notice], None] | None = None,
+        clock: Callable[[], float] | None = None,
+    ) -> Self:
+        """Open a profile; its directory is made when it is missing.
+
+        Args:
+            home: The home directory; None for ``$HERMES_HOME``, else ``~/.hermes``.
+            profile: A profile's name; None for the active one.
+            llm: An auxiliary model for titles and reviews.
+            providers: Provider classes of the host's own, under the same rules as installed ones. When
+                ``memory.provider`` is empty and there is exactly one, it is the active external provider.
+            approve: Asked before a note write when ``memory.write_approval`` is on.
+            notify: Called with each notice for the person (memory full, provider down …), once per matter.
+            clock: Epoch seconds, for tests.
+
+        Raises:
+            ProfileError: There is no such profile.
+            ConfigError: A setting cannot be used.
+            StoreError: A file of the profile cannot be used.
+        """
+        place = resolve_profile(resolve_home(home), profile)
+        make_private_dir(place.path)
+        config = load_settings(place.path)
+        secrets = Secrets.load(
+            place.path,
+            allow_environment=config.plain["security"]["allow_environment_secrets"],
+        )
+        opened = OpenProfile(
+            Place(place.name, place.path),
+            config,
+            secrets,
+            clock=clock,
+            llm=llm,
+            in_process=providers,
+            approve=approve,
+            notify=notify,
+            no_plugins=os.environ.get(NO_PLUGINS, "") not in ("", "0"),
+        )
+        return cls(place, opened)
+
+    # ------------------------------------------------------------ what it is
+
+    @property
+    def profile(self) -> Profile:
+        """Name and directory of the profile."""
+        return self._place
+
+    @property
+    def settings(self) -> LoadedConfig:
+        """The settings as loaded at open."""
+        return self._profile.config
+
+    @property
+    def notes(self) -> NotesStore | None:
+        """The notes (MEMORY.md, USER.md); None when switched off."""
+        return self._profile.notes
+
+    @property
+    def history(self) -> HistoryStore | None:
+        """All conversations; None when switched off."""
+        return self._profile.history
+
+    def status(self, *, check: bool = False) -> dict[str, Any]:
+        """What ``hermes memory status --json`` prints; with ``check`` after a real round trip."""
+        return status_page.collect(self._profile, check=check)
+
+    # ------------------------------------------------------------ sessions
+
+    def session(
+        self,
+        source: str = "cli",
+        session_id: str | None = None,
+        title: str | None = None,
+        *,
+        user_id: str | None = None,
+        chat_id: str | None = None,
+        cwd: str | None = None,
+        model: str | None = None,
+        parent_id: str | None = None,
+        agent_context: AgentContext = "primary",
+        on_exit: OnExit = "end",
+    ) -> Session:
+        """Begin a session, or go on with one.
+
+        Args:
+            source: Where the conversation happens: cli, telegram, mcp, cron …
+            session_id: An id to go on with (any of its lineage leads to the newest), or to give to a new
+                session; None makes one.
+            title: Name of a new session; one that is taken gets ``#2``.
+            user_id: Who speaks, as the host knows them.
+            chat_id: Where they speak.
+            cwd: Working directory.
+            model: The model that answers.
+            parent_id: The session this one was started from (a sub-agent's parent).
+            agent_context: Other than ``primary``: the external provider is asked, and never told.
+            on_exit: ``detach`` leaves the session open at the end of the ``with`` block, for the next request.
+
+        Raises:
+            UsageError: The id cannot be one, or the session belongs to another user or chat.
+        """
+        self._check()
+        self._profile.sweep()
+        scope = scope_for(self._profile.settings, source=source, user_id=user_id, chat_id=chat_id)
+        if session_id is not None:
+            checked_id(session_id)
+            found = self._attach(session_id, on_exit, scope_known=user_id or chat_id, scope=scope)
+            if found is not None:
+                return found
+        new_id = session_id or self._new_id()
+        info = SessionInfo(
+            id=new_id,
+            lineage=new_id,
+            profile=self._place.name,
+            source=source,
+            user_id=user_id,
+            chat_id=chat_id,
+            cwd=cwd,
+            model=model,
+            parent_id=parent_id,
+            agent_context=agent_context,
+            scope=scope,
+            started_at=self._profile.clock(),
+        )
+        self._begin(info, "new", None)
+        if title:
+            history = self._profile.history
+            title = history.set_title(new_id, title, dedupe=True) if history else title
+            info = replace(info, title=title)
+        return self._track(Session(self, self._profile, info, 0, on_exit))
+
+    def resume(self, text: str, *, on_exit: OnExit = "end") -> Session:
+        """Go on with a stored conversation by id, unique prefix, or title, to the newest of its lineage.
+
+        Raises:
+            SessionNotFoundError: Nothing matches.
+        """
+        self._check()
+        history = self._profile.history
+        if history is None:
+            raise SessionNotFoundError(
+                "History is switched off, so there is nothing to go on with.",
+                hint="hermes config set memory.history_enabled true",
+            )
+        record = history.resolve(text)
+        return self.session(record.source, record.id, on_exit=on_exit)
+
+    # ------------------------------------------------------------ moving things along
+
+    def flush(self, timeout_s: float = 5.0) -> bool:
+        """Wait for the outbox; True when it is empty. Without an external provider at once True."""
+        self._check()
+        delivery = self._profile.delivery
+        if delivery is None:
+            return self._profile.outbox.counts()["pending"] == 0
+        return delivery.flush(timeout_s)
+
+    def slash(self, text: str, session: Session | None = None) -> str:
+        """Run a slash command such as ``/memory pending`` for any host; the text to show.
+
+        Never raises: an error is part of the text.
+        """
+        from hermes_memory_core import slash
+
+        try:
+            return slash.run(self, text, session)
+        except HermesMemoryError as error:
+            return f"{error.message}\n→ {error.hint}" if error.hint else error.message
+
+    def close(self) -> None:
+        """End sessions that are still open, deliver what can be delivered, let the files go."""
+        with self._lock:
+            if self._closed:
+                return
+            for session in list(self._sessions):
+                session.__exit__(None, None, None)
+            self._closed = True
+        self._exit()
+        self._profile.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # ------------------------------------------------------------ inside
+
+    def _check(self) -> None:
+        if self._closed:
+            raise UsageError("This memory is closed.", hint="open it again: Memory.open(...)")
+
+    def _new_id(self) -> str:
+        moment = datetime.fromtimestamp(self._profile.clock(), UTC)
+        return f"{moment:%Y%m%d_%H%M%S}_{uuid.uuid4().hex[:8]}"
+
+    def _begin(self, info: SessionInfo, reason: StartReason, previous: SessionInfo | None) -> None:
+        """Make a session known to history, register and providers; the same for every way of beginning."""
+        history = self._profile.history
+        turns, cursor = 0, 0
+        if history is not None:
+            history.open_session(info, reason=reason)
+            record = history.session(info.id)
+            turns = record.turn_count if record else 0
+            cursor = history.transcript_end(info.id)
+        self._profile.open_sessions.put(info, turn_number=turns, cursor=cursor)
+        self._profile.start_session(info, reason, previous)
+
+    def _attach(
+        self, session_id: str, on_exit: OnExit, *, scope_known: str | None, scope: Any
+    ) -> Session | None:
+        """The session with this id, open or stored; None when there is no such session."""
+        row = self._profile.open_sessions.get(session_id)
+        if row is not None and not row.detached and not is_alive(row.holder):
+            self._profile.sweep(
+                force=True
+            )  # its process died: it ends as a crash before it goes on
+            row = None
+        if row is None:
+            return self._resume(session_id, on_exit, scope_known, scope)
+        self._same_owner(row.info, scope_known, scope)
+        return self._track(self._take_over(row, on_exit))
+
+    def _take_over(self, row: OpenSession, on_exit: OnExit) -> Session:
+        ttl = self._profile.settings["memory"]["snapshot_ttl_s"]
+        if self._profile.clock() - row.last_seen > ttl:
+            self._profile.open_sessions.thaw(row.info.id)
+        self._profile.open_sessions.put(row.info)
+        return Session(self, self._profile, row.info, row.turn_number, on_exit)
+
+    def _resume(
+        self, session_id: str, on_exit: OnExit, scope_known: str | None, scope: Any
+    ) -> Session | None:
+        history = self._profile.history
+        if history is None or history.session(session_id) is None:
+            return None
+        record = history.resolve(session_id)
+        row = self._profile.open_sessions.get(record.id)
+        if row is not None:
+            self._same_owner(row.info, scope_known, scope)
+            return self._track(self._take_over(row, on_exit))
+        info = self._info_from(record)
+        self._same_owner(info, scope_known, scope)
+        self._begin(info, "resume", None)
+        return self._track(Session(self, self._profile, info, record.turn_count, on_exit))
+
+    def _info_from(self, record: SessionRecord) -> SessionInfo:
+        return SessionInfo(
+            id=record.id,
+            lineage=record.lineage or record.id,
+            profile=self._place.name,
+            source=record.source,
+            title=record.title,
+            user_id=record.user_id,
+            chat_id=record.chat_id,
+            cwd=record.cwd,
+            model=record.model,
+            parent_id=record.parent_id,
+            agent_context=record.agent_context,  # type: ignore[arg-type] # as it was stored
+            scope=scope_for(
+                self._profile.settings,
+                source=record.source,
+                user_id=record.user_id,
+                chat_id=record.chat_id,
+            ),
+            started_at=record.started_at,
+        )
+
+    def _same_owner(self, info: SessionInfo, scope_known: str | None, scope: Any) -> None:
+        if scope_known and info.scope != scope:
+            raise UsageError(
+                f"Session {info.id} belongs to another {scope.kind}; it was not opened.",
+                hint="leave `session_id` out to begin a new session",
+            )
+
+    def _track(self, session: Session) -> Session:
+        with self._lock:
+            self._sessions.append(session)
+        return session
+
+    def _forget_session(self, session: Session) -> None:
+        with self._lock:
+            if session in self._sessions:
+                self._sessions.remove(session)
+
+
+def _close_at_exit(memory: Memory) -> Callable[[], None]:
+    """End the sessions of a memory that nobody closed when the interpreter exits; returns how to call it off."""
+    reference = weakref.ref(memory)
+    owner = os.getpid()
+
+    def at_exit() -> None:
+        found = reference()
+        if found is not None and os.getpid() == owner and not found._closed:  # noqa: SLF001
+            for session in list(found._sessions):  # noqa: SLF001
+                session.__exit__(None, None, None)
+
+    atexit.register(at_exit)
+    return lambda: atexit.unregister(at_exit)

@@ -1,0 +1,513 @@
+"""One conversation, as a host drives it: prompt, tools, turns, and every way a session can end or go on.
+
+The public half of design.md section 10. The work is done by the engine; here is the order of things.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from hermes_memory_core.engine.calls import describe
+from hermes_memory_core.engine.content import clean, flatten, message_from, turn_messages
+from hermes_memory_core.engine.fence import FenceScrubber, strip_fences
+from hermes_memory_core.engine.recall import NOTHING, Gathered
+from hermes_memory_core.engine.tools import Toolbox
+from hermes_memory_core.engine.trivial import is_trivial
+from hermes_memory_core.errors import HermesMemoryError, UsageError
+from hermes_memory_core.types import (
+    EndReason,
+    Notice,
+    Origin,
+    RecallReport,
+    SessionInfo,
+    StartReason,
+    Turn,
+    TurnRef,
+)
+
+if TYPE_CHECKING:
+    from hermes_memory_core.engine.open_profile import OpenProfile
+    from hermes_memory_core.memory import Memory
+
+OnExit = Literal["end", "detach"]
+_ID = re.compile(r"[^\x00-\x1f/\\]{1,128}")
+
+
+@dataclass(frozen=True, slots=True)
+class TurnContext:
+    """What ``begin_turn`` answers."""
+
+    text: str
+    """The fenced block to append to the user's message for the model; "" when there is nothing. Never store it."""
+    recalls: tuple[RecallReport, ...] = ()
+    """What became of each provider's recall, also of those that failed or found nothing."""
+    elapsed_ms: float = 0.0
+    late: tuple[str, ...] = ()
+    """Providers that did not answer in time; what they find is offered in the next turn."""
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What ``end_turn`` answers."""
+
+    turn_id: str
+    saved: bool
+    """True when the turn is on the disk: it survives a power cut from now on."""
+    queued: bool = False
+    """True when it also waits for (or was taken by) the external provider."""
+    error: str | None = None
+    """What went wrong, in words for a person; None when nothing did."""
+
+
+class Session:
+    """One conversation. Made by ``Memory.session``; use it in a ``with`` block.
+
+    Calls are serialised: one session may be used from several threads.
+    """
+
+    def __init__(
+        self, memory: Memory, profile: OpenProfile, info: SessionInfo, turns: int, on_exit: OnExit
+    ) -> None:
+        self._memory = memory
+        self._profile = profile
+        self._info = info
+        self._turns = turns
+        self._on_exit = on_exit
+        self._lock = threading.RLock()
+        self._prompt: str | None = None
+        self._toolbox: Toolbox | None = None
+        self._turn_id: str | None = None
+        self._ended = False
+
+    # ------------------------------------------------------------ what it is
+
+    @property
+    def id(self) -> str:
+        """The session's id; a new one after ``reset``, ``branch`` and ``compressed``."""
+        return self._info.id
+
+    @property
+    def info(self) -> SessionInfo:
+        """The value that providers get."""
+        return self._info
+
+    @property
+    def turn_number(self) -> int:
+        """Completed turns so far."""
+        return self._turns
+
+    @property
+    def ended(self) -> bool:
+        """True once the session is over for this object."""
+        return self._ended
+
+    # ------------------------------------------------------------ start of a session
+
+    def system_prompt(self) -> str:
+        """The text for the system prompt: notes, guidance and providers' static text, "" when there is none.
+
+        Frozen: the same text byte for byte for the life of the session, also for another process that goes
+        on with it within ``memory.snapshot_ttl_s``.
+        """
+        with self._lock:
+            self._check()
+            if self._prompt is None:
+                row = self._profile.open_sessions.get(self.id)
+                if row is not None and row.snapshot is not None:
+                    self._prompt = row.snapshot
+                else:
+                    self._prompt = self._collect_blocks()
+                    self._profile.open_sessions.freeze(self.id, self._prompt)
+            return self._prompt
+
+    def tools(self) -> list[dict[str, Any]]:
+        """Tools in the shape chat completions take; fixed for the life of the session."""
+        with self._lock:
+            self._check()
+            return self._box().as_openai()
+
+    # ------------------------------------------------------------ a turn
+
+    def begin_turn(self, text: Any) -> TurnContext:
+        """Ask all providers what this turn should know. Never raises because of a provider.
+
+        Args:
+            text: The user's message, a string or a list of content parts.
+
+        Returns:
+            The fenced block and what became of each recall. Takes at most ``memory.deadlines.prefetch_s``
+            (``first_prefetch_s`` on the first turn).
+        """
+        with self._lock:
+            self._check()
+            number = self._turns + 1
+            query = strip_fences(flatten(text)).strip()
+            gathered = NOTHING if is_trivial(query) else self._gather(query, number)
+            return TurnContext(
+                gathered.text, gathered.reports, gathered.elapsed_ms, gathered.late, number
+            )
+
+    def call_tool(self, name: str, arguments: Any = None, *, call_id: str | None = None) -> str:
+        """Run one of ``tools()``; always one JSON object, never a raise.
+
+        Args:
+            name: The tool.
+            arguments: A mapping, or the JSON text of one as models send it.
+            call_id: The model's id of the call, kept with what it changes.
+        """
+        with self._lock:
+            self._check()
+            origin = Origin(
+                who="review" if self._info.agent_context == "review" else "model",
+                attended=self._info.agent_context == "primary",
+                session_id=self.id,
+                turn_id=self._next_turn_id(),
+            )
+            return self._box().call(
+                self._info,
+                name,
+                arguments,
+                self._profile.deadlines["call_tool_s"],
+                origin=origin,
+                call_id=call_id,
+            )
+
+    def end_turn(
+        self,
+        user: Any,
+        assistant: Any,
+        *,
+        messages: Iterable[Mapping[str, Any]] | None = None,
+        interrupted: bool = False,
+    ) -> Receipt:
+        """Save a completed turn, then let the providers have it.
+
+        Args:
+            user: The user's own words (never with the recalled block), text or content parts.
+            assistant: The final reply; "" when there was none.
+            messages: This turn's OpenAI dicts after the user message (tool calls, tool results, reply).
+            interrupted: The turn was cut off: kept in history, flagged, not sent to the external provider.
+
+        Returns:
+            A receipt. ``saved`` means synced to the disk. A full disk or a broken store is told in ``error``,
+            not raised.
+
+        Raises:
+            UsageError: The session has ended, or ``messages`` is not a list of message dicts.
+        """
+        with self._lock:
+            self._check()
+            turn = self._make_turn(user, assistant, messages, interrupted)
+            self._turn_id = None
+            if not turn.messages:
+                return Receipt(turn.id, saved=False, error="The turn was empty; nothing was saved.")
+            try:
+                ref = self._commit(turn)
+            except HermesMemoryError as error:
+                return self._not_saved(turn, error)
+            self._turns = turn.number
+            queued, problem = self._register(turn, ref)
+            self._after_turn(turn)
+            return Receipt(turn.id, saved=ref is not None, queued=queued, error=problem)
+
+    def scrubber(self) -> FenceScrubber:
+        """A filter for one streamed reply: recalled blocks that a model repeats never reach the person."""
+        return FenceScrubber()
+
+    # ------------------------------------------------------------ going on
+
+    def before_compression(self, messages: Iterable[Mapping[str, Any]]) -> str:
+        """Text that providers want kept, for the prompt of the host's summary; "" when there is none."""
+        with self._lock:
+            self._check()
+            seconds = self._profile.deadlines["before_compression_s"]
+            values = tuple(message_from(raw) for raw in messages)
+            parts = []
+            for provider in self._profile.roster.everyone:
+                outcome = provider.call(
+                    "before_compression", seconds, session=self._info, messages=values
+                )
+                if outcome.ok and isinstance(outcome.value, str) and outcome.value.strip():
+                    parts.append(outcome.value.strip())
+            return "\n\n".join(parts)
+
+    def compressed(self, summary: str) -> str:
+        """The host compressed the conversation: go on as a child of the same lineage, with a fresh snapshot.
+
+        Returns:
+            The new id.
+        """
+        with self._lock:
+            self._check()
+            self._go_on("compression", parent=True, same_lineage=True)
+            history = self._profile.history
+            text = self._profile.redact(clean(summary))
+            if history is not None and text:
+                history.append(self.id, "system", text, name="summary")
+            return self.id
+
+    def reset(self, *, reason: Literal["reset", "new"] = "reset") -> str:
+        """Start over: this session ends, an empty one begins. The new id."""
+        with self._lock:
+            self._check()
+            self._go_on(reason, parent=False, same_lineage=False)
+            return self.id
+
+    def branch(self, title: str | None = None) -> str:
+        """Go on in a child session from here; the old one ends as it is. The new id."""
+        with self._lock:
+            self._check()
+            self._go_on("branch", parent=True, same_lineage=False)
+            if title and self._profile.history is not None:
+                stored = self._profile.history.set_title(self.id, title, dedupe=True)
+                self._info = replace(self._info, title=stored)
+            return self.id
+
+    def rewind(self, turns: int = 1) -> int:
+        """Take back the last turns: they leave prompt and search. The id stays. How many messages went.
+
+        Turns the external provider has not taken yet are not sent any more; what it has taken stays there.
+
+        Raises:
+            UsageError: ``turns`` is not a positive number.
+        """
+        with self._lock:
+            self._check()
+            if turns < 1:
+                raise UsageError("`turns` must be 1 or more; nothing was taken back.")
+            history = self._profile.history
+            hidden = history.undo_turns(self.id, turns) if history is not None else 0
+            self._profile.gatherer.drop(self.id)
+            self._profile.start_session(self._info, "rewind", self._info)
+            return hidden
+
+    def delegation_finished(self, task: str, result: str, child_id: str | None = None) -> bool:
+        """A sub-agent came back; True when the external provider will hear of it."""
+        with self._lock:
+            self._check()
+            redact = self._profile.redact
+            payload = {
+                "task": redact(clean(flatten(task))),
+                "result": redact(clean(flatten(result))),
+                "child": child_id,
+            }
+            for provider in self._profile.roster.built_ins:
+                provider.call("delegation_finished", 0.0, session=self._info, **payload)  # type: ignore[arg-type]
+            return self._profile.observe("delegation_finished", self._info, payload=payload)
+
+    def set_title(self, title: str) -> str | None:
+        """Name the conversation; the cleaned title.
+
+        Raises:
+            TitleConflictError: Another session has it.
+        """
+        with self._lock:
+            history = self._profile.history
+            stored = history.set_title(self.id, title) if history is not None else title
+            self._info = replace(self._info, title=stored)
+            return stored
+
+    # ------------------------------------------------------------ the end
+
+    def end(self, reason: EndReason = "exit") -> None:
+        """End the session; a second call does nothing."""
+        with self._lock:
+            if self._ended:
+                return
+            self._ended = True
+            self._memory._forget_session(self)  # noqa: SLF001 - the two are one façade
+            self._profile.end_session(self._info, reason)
+
+    def detach(self) -> None:
+        """Leave it open for the next request or process; this object is done."""
+        with self._lock:
+            if self._ended:
+                return
+            self._ended = True
+            self._memory._forget_session(self)  # noqa: SLF001
+            self._profile.open_sessions.detach(self.id)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._on_exit == "detach":
+            self.detach()
+        else:
+            self.end("exit")
+
+    # ------------------------------------------------------------ inside
+
+    def _check(self) -> None:
+        if self._ended:
+            raise UsageError(
+                f"Session {self.id} has ended; nothing was changed.",
+                hint=f"open it again: memory.session(session_id={self.id!r})",
+            )
+
+    def _box(self) -> Toolbox:
+        if self._toolbox is None:
+            self._toolbox = Toolbox(
+                self._profile.roster.everyone,
+                self._info,
+                self._profile.deadlines["tools_s"],
+                self._profile.notices.tell,
+            )
+        return self._toolbox
+
+    def _next_turn_id(self) -> str:
+        if self._turn_id is None:
+            self._turn_id = uuid.uuid4().hex
+        return self._turn_id
+
+    def _collect_blocks(self) -> str:
+        seconds = self._profile.deadlines["system_block_s"]
+        blocks = []
+        for provider in self._profile.roster.everyone:
+            outcome = provider.call("system_block", seconds, session=self._info)
+            if outcome.ok and isinstance(outcome.value, str) and outcome.value.strip():
+                blocks.append(outcome.value.strip())
+        return "\n\n".join(blocks)
+
+    def _gather(self, query: str, number: int) -> Gathered:
+        deadlines = self._profile.deadlines
+        return self._profile.gatherer.gather(
+            self._profile.roster.everyone,
+            self._info,
+            query,
+            number,
+            deadlines["first_prefetch_s"] if number == 1 else deadlines["prefetch_s"],
+            known=self._prompt or "",
+        )
+
+    def _make_turn(
+        self,
+        user: Any,
+        assistant: Any,
+        messages: Iterable[Mapping[str, Any]] | None,
+        interrupted: bool,
+    ) -> Turn:
+        redact = self._profile.redact
+        user_text = redact(clean(flatten(user)))
+        reply = redact(clean(flatten(assistant)))
+        now = self._profile.clock()
+        return Turn(
+            id=self._next_turn_id(),
+            session_id=self.id,
+            number=self._turns + 1,
+            user=user_text,
+            assistant=reply,
+            messages=turn_messages(user_text, reply, messages, redact, now),
+            at=now,
+            interrupted=interrupted,
+        )
+
+    def _commit(self, turn: Turn) -> TurnRef | None:
+        """To the transcript, or, with the sessions built-in off, nowhere: the outbox row is then the commit."""
+        history = self._profile.history
+        return history.commit_turn(self._info, turn) if history is not None else None
+
+    def _not_saved(self, turn: Turn, error: HermesMemoryError) -> Receipt:
+        self._profile.notices.tell(
+            Notice(
+                "turn_not_saved",
+                f"A turn of session {self.id} could not be saved: {error.message}",
+                hint=error.hint,
+                level="error",
+            )
+        )
+        return Receipt(turn.id, saved=False, error=error.message)
+
+    def _register(self, turn: Turn, ref: TurnRef | None) -> tuple[bool, str | None]:
+        """Open-session row and outbox row in one transaction; (queued, what went wrong)."""
+        from hermes_memory_core.engine.outbox import dump_turn
+
+        profile = self._profile
+        queued = False
+        try:
+            with profile.runtime.write() as db:
+                profile.open_sessions.refresh(
+                    self._info, turn.number, ref.end if ref else None, db=db
+                )
+                if not turn.interrupted:
+                    queued = profile.observe(
+                        "sync_turn",
+                        self._info,
+                        ref=ref,
+                        payload=None if ref else dump_turn(turn),
+                        db=db,
+                    )
+        except (
+            HermesMemoryError
+        ) as error:  # saved all the same; the cursor catches up at the next open
+            return False, error.message
+        if queued:
+            profile.nudge()
+        return queued, None
+
+    def _after_turn(self, turn: Turn) -> None:
+        roster = self._profile.roster
+        if not turn.interrupted:
+            for provider in roster.built_ins:
+                provider.call("sync_turn", 0.0, session=self._info, turn=turn)
+        external = roster.external
+        if external is not None and external.implements("queue_prefetch") and not turn.interrupted:
+            external.cast(
+                "queue_prefetch", session=self._info, query=turn.user, turn_number=turn.number
+            )
+        try:
+            self._profile.figures.save(roster.loaded)
+        except HermesMemoryError as error:
+            self._profile.notices.tell(Notice("figures_not_kept", describe(error), error.hint))
+
+    def _go_on(self, reason: EndReason, *, parent: bool, same_lineage: bool) -> None:
+        """This session ends, the next begins: the same two steps for every way of going on."""
+        old = self._info
+        new_id = self._memory._new_id()  # noqa: SLF001
+        start: StartReason = reason if reason in ("reset", "branch", "compression") else "new"  # type: ignore[assignment]
+        fresh = replace(
+            old,
+            id=new_id,
+            lineage=old.lineage if same_lineage else new_id,
+            parent_id=old.id if parent else None,
+            title=old.title if same_lineage else None,
+            started_at=self._profile.clock(),
+        )
+        self._profile.end_session(old, reason)
+        self._info = fresh
+        self._turns = 0
+        self._prompt = None
+        self._toolbox = None
+        self._turn_id = None
+        self._memory._begin(fresh, start, old)  # noqa: SLF001
+
+
+def checked_id(session_id: str) -> str:
+    """A session id that can be a file name.
+
+    Raises:
+        UsageError: It is empty, too long, or has a separator or control character in it.
+    """
+    if (
+        not isinstance(session_id, str)
+        or not _ID.fullmatch(session_id)
+        or session_id.strip(". ") == ""
+    ):
+        raise UsageError(
+            f"{session_id!r:.80} cannot be a session id: 1 to 128 characters without /, \\ or control "
+            "characters.",
+            hint="leave `session_id` out to get a new one",
+        )
+    return session_id
