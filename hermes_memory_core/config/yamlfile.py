@@ -92,7 +92,8 @@ def parse_mapping(text: str, path: Path) -> dict[str, Any]:
             path, "holds no settings: `section:` lines with `key: value` below are expected"
         )
     _check_size(data, path)
-    return data
+    unshared: dict[str, Any] = _unshared(data)
+    return unshared
 
 
 def _check_size(data: Mapping[Any, Any], path: Path) -> None:
@@ -107,6 +108,15 @@ def _check_size(data: Mapping[Any, Any], path: Path) -> None:
             waiting += [(child, depth + 1) for child in node.values()]
         elif isinstance(node, (list, tuple, set)):
             waiting += [(child, depth + 1) for child in node]
+
+
+def _unshared(node: Any) -> Any:
+    """A copy in which an aliased value is a value of its own, so that changing one changes no other."""
+    if isinstance(node, Mapping):
+        return {key: _unshared(child) for key, child in node.items()}
+    if isinstance(node, list):
+        return [_unshared(child) for child in node]
+    return node
 
 
 def _unusable(path: Path, what: str, **details: Any) -> ConfigError:

@@ -22,7 +22,16 @@ def load(tmp_path, text=None, *, environ=None, overrides=None):
 
 @pytest.mark.parametrize(
     "text",
-    [None, "", "\n\n", "# only a comment\n", "---\n", "memory:\n", "memory:\n  # provider: x\n", "\ufeff# bom\n"],
+    [
+        None,
+        "",
+        "\n\n",
+        "# only a comment\n",
+        "---\n",
+        "memory:\n",
+        "memory:\n  # provider: x\n",
+        "\ufeff# bom\n",
+    ],
 )
 def test_nothing_set_is_all_defaults(tmp_path, text):
     loaded = load(tmp_path, text)
@@ -62,14 +71,20 @@ def test_the_environment_is_read_once(tmp_path, monkeypatch):
     assert loaded.settings.memory.provider == "before"
 
 
-@pytest.mark.parametrize("word", ["false", "False", "'false'", "no", "off", "'OFF'", '"no"', "0", "'0'"])
+@pytest.mark.parametrize(
+    "word", ["false", "False", "'false'", "no", "off", "'OFF'", '"no"', "0", "'0'"]
+)
 def test_every_way_to_write_no_is_no(tmp_path, word):
-    assert load(tmp_path, f"memory:\n  memory_enabled: {word}\n").get("memory.memory_enabled") is False
+    assert (
+        load(tmp_path, f"memory:\n  memory_enabled: {word}\n").get("memory.memory_enabled") is False
+    )
 
 
 @pytest.mark.parametrize("word", ["true", "'true'", "Yes", "on", "'ON'", "1"])
 def test_every_way_to_write_yes_is_yes(tmp_path, word):
-    assert load(tmp_path, f"memory:\n  write_approval: {word}\n").get("memory.write_approval") is True
+    assert (
+        load(tmp_path, f"memory:\n  write_approval: {word}\n").get("memory.write_approval") is True
+    )
 
 
 @pytest.mark.parametrize("word", ["maybe", "2", "'tru'", "[true]", "{}", "1.0", "''"])
@@ -80,7 +95,9 @@ def test_what_is_neither_yes_nor_no_is_refused(tmp_path, word):
 
 @pytest.mark.parametrize("word", ["3000", "'3000'", '" 3000 "', "+3000", "3000.0"])
 def test_clean_numbers_are_taken_quoted_or_not(tmp_path, word):
-    value = load(tmp_path, f"memory:\n  memory_char_limit: {word}\n").get("memory.memory_char_limit")
+    value = load(tmp_path, f"memory:\n  memory_char_limit: {word}\n").get(
+        "memory.memory_char_limit"
+    )
     assert value == 3000
     assert type(value) is int
 
@@ -102,7 +119,10 @@ def test_a_deadline_is_a_sensible_number_of_seconds(tmp_path, word):
 
 def test_all_mistakes_are_told_at_once(tmp_path):
     with pytest.raises(ConfigError) as caught:
-        load(tmp_path, "memory:\n  memory_char_limit: x\n  outbox: {max_itms: 3}\nsessions: {retention_days: -1}\n")
+        load(
+            tmp_path,
+            "memory:\n  memory_char_limit: x\n  outbox: {max_itms: 3}\nsessions: {retention_days: -1}\n",
+        )
     keys = {problem["key"] for problem in caught.value.details["problems"]}
     assert keys == {"memory.memory_char_limit", "memory.outbox.max_itms", "sessions.retention_days"}
 
@@ -123,7 +143,9 @@ def test_yaml_11_words_mean_the_same_in_word_settings(tmp_path):
     loaded = load(tmp_path, "display: {memory_notifications: off}\nmemory: {history_recall: on}\n")
     assert loaded.get("display.memory_notifications") == "off"
     assert loaded.get("memory.history_recall") == "on"
-    loaded = load(tmp_path, "display: {memory_notifications: false}\nmemory: {history_recall: true}\n")
+    loaded = load(
+        tmp_path, "display: {memory_notifications: false}\nmemory: {history_recall: true}\n"
+    )
     assert loaded.get("display.memory_notifications") == "off"
     assert loaded.get("memory.history_recall") == "on"
 
@@ -188,7 +210,9 @@ def test_a_near_miss_in_a_shared_section_is_a_warning(tmp_path, text, meant):
     assert str(tmp_path) in warning.message
 
 
-@pytest.mark.parametrize("section", ["memory.deadlines", "memory.breaker", "memory.outbox", "memory.identity"])
+@pytest.mark.parametrize(
+    "section", ["memory.deadlines", "memory.breaker", "memory.outbox", "memory.identity"]
+)
 def test_an_unknown_key_in_a_section_of_ours_is_an_error(tmp_path, section):
     _, name = section.split(".")
     with pytest.raises(ConfigError, match=rf"memory\.{name}\.zzz"):
@@ -198,14 +222,20 @@ def test_an_unknown_key_in_a_section_of_ours_is_an_error(tmp_path, section):
 def test_an_unknown_environment_variable_is_a_warning_and_switches_are_none_of_it(tmp_path):
     loaded = load(
         tmp_path,
-        environ={"HERMES_MEMORY_MEMORY__PROVDER": "x", "HERMES_MEMORY_NO_PLUGINS": "1", "OTHER__X": "1"},
+        environ={
+            "HERMES_MEMORY_MEMORY__PROVDER": "x",
+            "HERMES_MEMORY_NO_PLUGINS": "1",
+            "OTHER__X": "1",
+        },
     )
     (warning,) = loaded.warnings
     assert "HERMES_MEMORY_MEMORY__PROVDER" in warning.message
     assert "memory.provider" in warning.message
 
 
-@pytest.mark.parametrize("overrides", [{"memory": {"provder": "x"}}, {"memory.provder": "x"}, {"nope": 1}])
+@pytest.mark.parametrize(
+    "overrides", [{"memory": {"provder": "x"}}, {"memory.provder": "x"}, {"nope": 1}]
+)
 def test_an_unknown_override_is_an_error(tmp_path, overrides):
     with pytest.raises(ConfigError, match="is no setting"):
         load(tmp_path, overrides=overrides)
@@ -297,7 +327,9 @@ def test_a_huge_file_is_refused(tmp_path):
 
 
 def test_crlf_and_bom_are_read(tmp_path):
-    loaded = load(tmp_path, b"\xef\xbb\xbfmemory:\r\n  provider: honcho\r\n  memory_char_limit: 5\r\n")
+    loaded = load(
+        tmp_path, b"\xef\xbb\xbfmemory:\r\n  provider: honcho\r\n  memory_char_limit: 5\r\n"
+    )
     assert loaded.get("memory.provider") == "honcho"
     assert loaded.get("memory.memory_char_limit") == 5
 
@@ -318,9 +350,16 @@ def test_redact_patterns_must_compile(tmp_path):
 
 @given(
     value=st.one_of(
-        st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8), st.lists(st.integers(), max_size=2)
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(),
+        st.text(max_size=8),
+        st.lists(st.integers(), max_size=2),
     ),
-    key=st.sampled_from([key for key in SETTINGS if key.count(".") == 1 and key != "display.platforms"]),
+    key=st.sampled_from(
+        [key for key in SETTINGS if key.count(".") == 1 and key != "display.platforms"]
+    ),
 )
 def test_any_value_is_taken_in_its_own_kind_or_refused_by_name(tmp_path_factory, value, key):
     directory = tmp_path_factory.getbasetemp()
