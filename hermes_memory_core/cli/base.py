@@ -10,7 +10,8 @@ import difflib
 import importlib
 import importlib.util
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,12 +95,25 @@ class Command(click.Command):
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The help text, its examples typeable as they stand."""
-        written = self.help
-        self.help = ctx.ensure_object(State).naming.text(written) if written else written
-        try:
+        with self._named(ctx):
             super().format_help_text(ctx, formatter)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The last lines, likewise."""
+        with self._named(ctx):
+            super().format_epilog(ctx, formatter)
+
+    @contextmanager
+    def _named(self, ctx: click.Context) -> Iterator[None]:
+        """Help and epilog name the program that was typed, for as long as they are printed."""
+        written = self.help, self.epilog
+        naming = ctx.ensure_object(State).naming
+        self.help = self.help and naming.text(self.help)
+        self.epilog = self.epilog and naming.text(self.epilog)
+        try:
+            yield
         finally:
-            self.help = written
+            self.help, self.epilog = written
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import Any
 KNOWN_NAMES = ("hermes", "hermes-memory")
 MODULE_NAME = "python -m hermes_memory_core"
 
-_COMMAND = re.compile(r"(?P<lead>^|[`→(]\s?|\s)hermes(?P<rest> +[-a-z])")
+_COMMAND = re.compile(r"(?P<lead>^|[`→(]\s?|\s)hermes(?P<rest> +(?:[-a-z]|NAME\b))")
 _HINT_KEYS = frozenset({"hint", "next"})
 
 
@@ -62,7 +62,9 @@ class Naming:
 
         def put(found: re.Match[str]) -> str:
             rest = found["rest"]
-            return f"{found['lead']}{self._prefix_for(text[found.start('rest') :].split()[0])}{rest}"
+            return (
+                f"{found['lead']}{self._prefix_for(text[found.start('rest') :].split()[0])}{rest}"
+            )
 
         return _COMMAND.sub(put, text)
 

@@ -31,7 +31,9 @@ ALL = list(walk(app))
 LEAVES = [path for path, command in ALL if not isinstance(command, click.Group)]
 
 
-@pytest.mark.parametrize("path", [path for path, _ in ALL], ids=lambda path: " ".join(path) or "hermes")
+@pytest.mark.parametrize(
+    "path", [path for path, _ in ALL], ids=lambda path: " ".join(path) or "hermes"
+)
 def test_h10_every_command_has_help_with_a_sentence_and_an_option_list(hermes, path):
     ran = hermes(*path, "--help", program="hermes-memory")
     assert ran.code == 0
@@ -69,7 +71,13 @@ def modules_after(*arguments: str, home) -> tuple[int, set[str]]:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--version"], ["--help"], ["memory", "--help"], ["memory", "add", "--help"], ["config", "path"]],
+    [
+        ["--version"],
+        ["--help"],
+        ["memory", "--help"],
+        ["memory", "add", "--help"],
+        ["config", "path"],
+    ],
     ids=" ".join,
 )
 def test_help_and_version_import_nothing_heavy(home, arguments):

@@ -24,7 +24,10 @@ def test_the_name_is_the_one_that_was_typed(path, name):
     [
         ("hermes memory use honcho", "hermes-memory memory use honcho"),
         ("`hermes config check`", "`hermes-memory config check`"),
-        ("a: hermes memory undo 1 or hermes memory log", "a: hermes-memory memory undo 1 or hermes-memory memory log"),
+        (
+            "a: hermes memory undo 1 or hermes memory log",
+            "a: hermes-memory memory undo 1 or hermes-memory memory log",
+        ),
         ("hermes --help", "hermes-memory --help"),
         ("→ hermes doctor", "→ hermes-memory doctor"),
         # no command: a name, a package, a path
@@ -41,12 +44,22 @@ def test_hints_stay_in_the_profile_and_home_they_came_from():
     naming = Naming("hermes")
     naming.profile = "work"
     naming.home = "/data/my memory"
-    assert naming.text("hermes memory undo 1") == "hermes --home '/data/my memory' -p work memory undo 1"
-    assert naming.text("`hermes -p default memory`") == "`hermes --home '/data/my memory' -p default memory`"
+    assert (
+        naming.text("hermes memory undo 1")
+        == "hermes --home '/data/my memory' -p work memory undo 1"
+    )
+    assert (
+        naming.text("`hermes -p default memory`")
+        == "`hermes --home '/data/my memory' -p default memory`"
+    )
 
 
 def test_json_hints_are_rewritten_at_any_depth_and_nothing_else_is():
-    data = {"next": "hermes doctor", "text": "hermes doctor", "layers": ({"hint": "hermes memory"},)}
+    data = {
+        "next": "hermes doctor",
+        "text": "hermes doctor",
+        "layers": ({"hint": "hermes memory"},),
+    }
     assert Naming("hermes-memory").data(data) == {
         "next": "hermes-memory doctor",
         "text": "hermes doctor",

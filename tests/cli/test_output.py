@@ -14,7 +14,16 @@ from hermes_memory_core.cli import output
 
 @pytest.mark.parametrize(
     ("text", "width"),
-    [("abc", 3), ("茶館", 4), ("e\u0301", 1), ("ｱ", 1), ("Ａ", 2), ("🍵", 2), ("a\u200bb", 2), ("", 0)],
+    [
+        ("abc", 3),
+        ("茶館", 4),
+        ("e\u0301", 1),
+        ("ｱ", 1),
+        ("Ａ", 2),
+        ("🍵", 2),
+        ("a\u200bb", 2),
+        ("", 0),
+    ],
 )
 def test_cells_counts_terminal_columns(text, width):
     assert output.cells(text) == width
@@ -66,7 +75,8 @@ def test_size(count, text):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(None, ""), (5.9, "5 s"), (61, "1 min"), (7200, "2 h"), (864_000, "10 days")]
+    ("seconds", "text"),
+    [(None, ""), (5.9, "5 s"), (61, "1 min"), (7200, "2 h"), (864_000, "10 days")],
 )
 def test_age(seconds, text):
     assert output.age(seconds) == text

@@ -37,7 +37,9 @@ def add_command():
         del app_module.app.commands[name]
 
 
-@pytest.mark.parametrize("kind", sorted(set(subclasses(errors.HermesMemoryError)), key=lambda k: k.__name__))
+@pytest.mark.parametrize(
+    "kind", sorted(set(subclasses(errors.HermesMemoryError)), key=lambda k: k.__name__)
+)
 def test_every_error_ends_with_its_own_code_message_and_hint(hermes, add_command, kind):
     def boom(state):
         raise kind("What happened.", hint="hermes memory use X", details={"n": 1})
@@ -136,7 +138,12 @@ def test_global_options_may_stand_anywhere(hermes, add_command, arguments):
     seen = {}
     add_command(lambda state: seen.update(vars(state)), "look")
     assert hermes(*arguments).code == 0
-    assert (seen["home"], seen["profile"], seen["no_input"], seen["verbose"]) == ("HOME", "work", True, 2)
+    assert (seen["home"], seen["profile"], seen["no_input"], seen["verbose"]) == (
+        "HOME",
+        "work",
+        True,
+        2,
+    )
 
 
 def test_an_option_of_the_command_itself_wins_over_a_global_one(hermes):
