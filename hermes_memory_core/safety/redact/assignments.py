@@ -10,7 +10,13 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_memory_core.safety.redact.masks import MASK, Span
-from hermes_memory_core.safety.redact.names import WORDS, Secrecy, secrecy_of
+from hermes_memory_core.safety.redact.names import (
+    NATIVE_STEMS,
+    PHRASES,
+    STEMS,
+    Secrecy,
+    secrecy_of,
+)
 from hermes_memory_core.safety.redact.shapes import is_random
 from hermes_memory_core.safety.redact.values import Form, is_secret_value
 
@@ -47,6 +53,8 @@ _PAIR = re.compile(
 )
 _QUOTE = re.compile(r"""[rbfuRBFU]{0,2}(\\{0,8})(["'`“‘「『])""")
 _CLOSING = {"“": "”", "‘": "’", "「": "」", "『": "』"}
+_SEEDS = re.compile(r"(?i)mnemonic|seed|recovery")
+_SEED = re.compile(r"[\"'`]?(?P<words>(?:\d{0,2}[.)]?[ ]?[a-z]{3,8}[, ]{1,2}){11,23}[a-z]{3,8})")
 _SCHEME = re.compile(
     r"(?i)(?:bearer|basic|token|bot|api-?key|key|geniekey|ssws|dpop|splunk|oauth|pveapitoken=|jwt|"
     r"klaviyo-api-key|zoho-oauthtoken|hmac|signature|negotiate)(?:[ \t]{1,4}|%20|\+)(?:token=)?"
@@ -72,8 +80,7 @@ def find_names(text: str, low: str) -> Iterator[Name]:
     """
     done = 0
     masks = [match.span() for match in MASK.finditer(text)] if "«redacted:" in text else []
-    for hit in WORDS.finditer(low):
-        start, end = hit.span()
+    for start, end in _places(low):
         if start < done:
             continue
         while masks and masks[0][1] <= start:
@@ -99,6 +106,20 @@ def find_names(text: str, low: str) -> Iterator[Name]:
             yield Name(begin, end, name, secrecy)
 
 
+def _places(low: str) -> list[tuple[int, int]]:
+    """Find the stems in order. Repeated ``find`` is ten times as fast as one pattern of them all."""
+    places: list[tuple[int, int]] = []
+    stems = STEMS if low.isascii() else STEMS + NATIVE_STEMS
+    phrases = PHRASES if " " in low or "_" in low else ()
+    for stem in (*stems, *phrases):
+        at = low.find(stem)
+        while at >= 0:
+            places.append((at, at + len(stem)))
+            at = low.find(stem, at + len(stem))
+    places.sort(key=lambda place: (place[0], -place[1]))
+    return places
+
+
 def find_assigned(text: str, name: Name) -> tuple[bool, list[Span]]:
     """Read the value that a separator ties to a name.
 
@@ -114,6 +135,9 @@ def find_assigned(text: str, name: Name) -> tuple[bool, list[Span]]:
     if match is None:
         return False, []
     at = match.end()
+    phrase = _SEED.match(text, at) if _SEEDS.search(name.text) else None
+    if phrase is not None:
+        return True, [Span(*phrase.span("words"), "seed-phrase", sure=False)]
     sign = "" if pair else match["sign"]
     quote = _QUOTE.match(text, at)
     if quote is not None:

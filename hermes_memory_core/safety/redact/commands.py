@@ -25,8 +25,9 @@ _COMMANDS = tuple(
     (anchor, re.compile(pattern + _VALUE))
     for anchor, pattern in (
         ("curl", rf"\bcurl\b{_GAP}\s(?:-u[ =]?|--(?:proxy-)?user[ =])[\"']?[^\s:\"'`«»]{{0,80}}:(?=[^/])"),
+        ("http -a", rf"\bhttps?\s+-a[ =][\"']?[^\s:\"'`«»]{{1,80}}:"),
         ("wget", rf"\bwget\b{_GAP}\s--(?:http-|ftp-|proxy-)?password[ =]"),
-        ("http", rf"\bhttps?\s{_GAP}\s(?:-a|--auth)[ =][\"']?[^\s:\"'`«»]{{1,80}}:"),
+        ("--auth", rf"\bhttps?\s{_GAP}\s(?:--auth|-a)[ =][\"']?[^\s:\"'`«»]{{1,80}}:"),
         ("mysql", rf"\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mysqlsh|mariadb|mariadb-dump)\b{_GAP}\s-p(?![ort]*\s)"),
         ("mariadb", rf"\bmariadb(?:-dump)?\b{_GAP}\s-p(?=\S)"),
         ("sshpass", r"\bsshpass\s+-p\s?"),
@@ -66,6 +67,8 @@ def find_in_commands(text: str, low: str) -> Iterator[Span]:
         text: any text.
         low: the same in lower case.
     """
+    if " -" not in low and "net use" not in low and "echo" not in low and "sqlplus" not in low:
+        return
     for anchor in _ANCHORS:
         if anchor not in low:
             continue

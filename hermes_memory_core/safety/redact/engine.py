@@ -5,13 +5,21 @@ Pure: no memory of values and no configuration (see ``redactor``).
 
 from __future__ import annotations
 
+import re
+
 from hermes_memory_core.safety.redact.masks import MASK_PREFIX, Span, mask
 
 _GATE = (
     *("pass", "secret", "token", "key", "pwd", "auth", "cred", "pw", "cookie", "bearer", "private"),
-    *("curl", "mysql", " pat", "dsn", "login", "sid", "pin", "密", "口令", "令牌", "鑰", "钥", "证"),
+    *("curl", "mysql", "redis-cli", "login", " pat", "dsn", "mnemonic", "seed phrase", "recovery "),
+    *("senha", "clave", "kennwort", "jeton", "webhook", " pin", "psk", "zip", "ldap", "7z", "net use"),
 )
-_LONG = 16
+_NATIVE_GATE = (
+    *("密", "口令", "令牌", "鑰", "钥", "凭证", "憑證", "パス", "トークン", "シークレット", "キー", "비밀번호"),
+    *("암호", "토큰", "키", "contraseña", "schlüssel", "пароль", "токен", "ключ"),
+)
+_LONG_CHARS = 16
+_LONG = re.compile(r"[!-~]{16}")
 _PASSES = 6
 
 
@@ -37,8 +45,14 @@ def is_clean(text: str) -> bool:
     for word in _GATE:
         if word in low:
             return False
+    if not text.isascii():
+        for word in _NATIVE_GATE:
+            if word in low:
+                return False
     words = text.split()
-    return not words or len(max(words, key=len)) < _LONG
+    if not words or len(max(words, key=len)) < _LONG_CHARS:
+        return True
+    return all(len(word) < _LONG_CHARS or _LONG.search(word) is None for word in words)
 
 
 def find_secrets(text: str) -> list[Span]:

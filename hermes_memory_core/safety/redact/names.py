@@ -22,15 +22,22 @@ class Secrecy(IntEnum):
     """Password, passphrase: any value that is no word of description counts."""
 
 
-WORDS = re.compile(
-    r"pass(?:word|wd|phrase|code|wort|w)?|pwd|(?<![a-z])pw(?![a-z])|secret|token|key(?!board|note|frame)"
-    r"|cred(?:ential)?s?(?![a-z])|auth(?!or(?!iz))|bearer|cookie|(?<![a-z])pat(?![a-z])|dsn|mnemonic"
-    r"|seed[ _-]?phrase|recovery[ _-](?:phrase|code)|(?<![a-z])(?:pin|otp|jwt|sid|sig|salt)(?![a-z])"
-    r"|signature|webhook|connection[ _-]?string|密[码碼钥鑰匙]|口令|令牌|金[钥鑰]|私[钥鑰]|凭证|憑證"
-    r"|パスワード|トークン|シークレット|キー|비밀번호|암호|토큰|키|contraseña|clave|mot de passe|jeton"
-    r"|kennwort|schlüssel|senha|chave|парол|токен|ключ|كلمة المرور|كلمة السر|رمز|مفتاح"
+STEMS = tuple(
+    "pass pwd pw secret token key cred auth bearer cookie pat dsn mnemonic pin otp jwt sid sig salt "
+    "webhook kennwort jeton senha chave clave psk".split()
 )
-"""Search on lower-cased text: the places worth a closer look."""
+"""Parts of English names (and some others in ASCII) that are worth a closer look, lower case."""
+
+PHRASES = (
+    *("seed phrase", "seed_phrase", "recovery phrase", "recovery code", "connection string"),
+    *("connectionstring", "connection_string", "mot de passe"),
+)
+
+NATIVE_STEMS = tuple(
+    "密码 密碼 密钥 密鑰 密匙 口令 令牌 金钥 金鑰 私钥 私鑰 凭证 憑證 パスワード トークン シークレット キー 비밀번호 암호 토큰 "
+    "키 contraseña schlüssel пароль токен ключ".split()
+)
+"""The same in other scripts; looked for only in text that is not ASCII."""
 
 _PASSWORD = re.compile(
     r"(?:.*[^a-z]|pg|my|db|sa|root|user|admin|ssh|sudo|smtp|ftp|redis|mail|http|ldap|mysql|old|new"
@@ -43,8 +50,9 @@ _TOKEN = re.compile(
     r"|account ?key|shared ?key|admin ?key|service ?(?:role ?)?key|signing ?key|encryption ?key"
     r"|master ?key|app(?:lication)? ?key|license ?key|subscription ?key|deploy ?key|storage ?key"
     r"|session ?key|write ?key|server ?key|user ?key|webhook ?key|integration ?key|ingest(?:ion)? ?key"
-    r"|hmac ?key|jwt ?key|pre ?shared ?key|psk|consumer ?key|ssh ?key|root ?key|project ?key|team ?key"
-    r"|credential|creds?|auth|authorization|bearer|pat|dsn|jwt|connection ?string|cookie|secrets)s?"
+    r"|hmac ?key|jwt ?key|pre ?shared ?key|consumer ?key|ssh ?key|root ?key|project ?key|team ?key"
+    r"|credential|authorization|bearer|connection ?string|cookie)s?"
+    r"|(?:.* )?(?:creds?|auth|pat|dsn|jwt|psk|npmauth)"
 )
 _KEY = re.compile(r".*[a-z0-9 ]key")
 _NOT_KEY = re.compile(
@@ -71,6 +79,13 @@ _MODIFIERS = re.compile(
     r"|backup|previous|current|primary|secondary|default|main|value|plain|plaintext|text|raw|b64"
     r"|base64|encoded|hex|ro|rw|read|write|readonly|eu|us|cn|v?\d+|[a-d]|str|string|data|hash ?key"
     r"|is|for \w+|header|env))+$"
+)
+_SERVICES = re.compile(
+    r"\b(?:datadog|algolia|stripe|twilio|heroku|mistral|cohere|openai|anthropic|cloudflare|azure|aws|gcp|okta"
+    r"|sendgrid|mailgun|deepgram|assemblyai|pinecone|weather|maps|segment|amplitude|mixpanel|new ?relic"
+    r"|trello|zendesk|shodan|virustotal|rapidapi|newsapi|tmdb|alchemy|infura|etherscan|binance|coinbase"
+    r"|kraken|openweather(?:map)?|serpapi|bing|deepl|deepseek|dashscope|qwen|moonshot|zhipu|minimax|baidu"
+    r"|tencent|aliyun|alibaba|volcengine|wandb|comet|honcho|mem0|zep|dd|wireguard|elastic|snyk|fastly) key"
 )
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SEPARATORS = re.compile(r"[^a-z0-9]+")
@@ -105,6 +120,8 @@ def secrecy_of(name: str) -> Secrecy:
     if _NOT_KEY.fullmatch(short):
         return Secrecy.NONE
     if _TOKEN.fullmatch(short):
+        return Secrecy.TOKEN
+    if _SERVICES.search(short):
         return Secrecy.TOKEN
     if short == "key" or _KEY.fullmatch(short):
         return Secrecy.WEAK

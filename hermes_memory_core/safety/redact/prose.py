@@ -28,10 +28,15 @@ _BREAKS = frozenset(
     "which who must should will can may not no never commit sha digest checksum revision version "
     "request trace error message column page parameter flow bucket budget usage window".split()
 )
+_NOUNS = frozenset(
+    "id count limit length size name type format policy hash hashing file path url field manager "
+    "variable parameter header algorithm generator module library class function method".split()
+)
 _WORD = re.compile(r"\S+")
+_NEXT = re.compile(r"[ \t]{1,4}(\S{3,300})")
 _QUOTED = re.compile(r"""\\?["'`“‘「『«]""")
 _NATIVE_LINK = re.compile(
-    r"(?:[^\x00-\x7f，。；！？\n]{0,8}?)[ \t]{0,2}(?:[是为為：:＝=]|は|が|는|은|이|설정|다음|改成|换成|叫做|如下)"
+    r"(?:[^\x00-\x7f，。；！？\n]{0,8}?)[ \t]{0,2}(?:[是为為：:＝=]|は|が|는|은|이|설정|다음|改成了?|换成了?|改为了?|設為|设为|就是|叫做|如下)"
     r"{1,4}[ \t]{0,3}[:：]?[ \t]{0,3}[\"'`“「『]?(?P<value>[!-~]{4,200})"
 )
 _NATIVE_DIRECT = re.compile(r"[ \t]{0,3}[「『“\"'`（(]?[ \t]{0,2}(?P<value>[!-~]{6,200})")
@@ -43,12 +48,17 @@ _NOT_HERE = re.compile(
 )
 _REVERSE = re.compile(
     r"(?P<value>[^\s\"'`«»]{5,200})[\"'`]?[ \t]+(?:is|as|was|for|ist|est|es|是|为|作为)[ \t]+"
-    r"(?:(?:the|your|my|our|their|his|her|its|a|an|new|old|temporary|initial|default|current|root|admin|"
-    r"das|die|der|le|la|el|mon|mein)[ \t]+){0,3}$"
+    r"(?:(?:the|your|my|our|their|his|her|its|a|an|das|die|der|le|la|el|mon|mein)[ \t]+"
+    r"(?:[\w'-]{1,20}[ \t]+){0,3})?$"
 )
+_VERBS = frozenset("is as was for ist est es 是 为 作为".split())
 _PAIRED = re.compile(
     r"[ \t]{0,3}(?:are|is|:|：|=|for [\w.-]{1,40}:?)?[ \t]{0,3}[\"'`]?(?P<user>[\w.@+-]{2,60})[\"'`]?[ \t]{0,2}"
     r"(?:[:/|]|and|with)[ \t]{0,2}[\"'`]?(?P<value>[^\s\"'`«»，。]{5,120})"
+)
+_LOGIN = re.compile(
+    r"(?i)\b(?:log[ -]?in|log[ -]?on|sign[ -]?in|logins?|account|credentials?)(?:[ ](?:with|as|using|is|are|to \S{1,60} (?:with|as)))?:?"
+    r"[ ]{1,3}(?P<user>[\w.@+-]{2,60})[ ]?(?:/|:(?!/))[ ]?(?P<value>[^\s\"'`«»/，。]{6,120})(?![\w/])"
 )
 _STRIP = ".,;:)]}>*\"'`”’」』），。；"
 
@@ -67,7 +77,7 @@ def find_in_prose(text: str, name: Name) -> list[Span]:
     return (
         _command(text, name, stop)
         or _linked(text, name, stop)
-        or _paired(text, name, stop)
+        or find_paired(text, name)
         or _reversed(text, name)
     )
 
@@ -82,13 +92,26 @@ def find_near(text: str, names: list[Name]) -> list[Span]:
         begin = max(text.rfind("\n", 0, name.start) + 1, name.start - 400)
         stop = text.find("\n", name.end, name.end + 400)
         done = stop = min(len(text), name.end + 400) if stop < 0 else stop
-        if _NOT_HERE.search(text, begin, stop):
+        longest = max(map(len, text[begin:stop].split()), default=0)
+        if longest < 20 or _NOT_HERE.search(text, begin, stop):
             continue
         spans += [
             Span(start, end, "secret", sure=True)
             for start, end in (_strip(text, *word.span()) for word in _LONG.finditer(text, begin, stop))
             if _is_dense(text[start:end])
         ]
+    return spans
+
+
+def find_logins(text: str) -> list[Span]:
+    """Find ``log in with bob / x``, where no word names the secret."""
+    as_password = Secrecy.PASSWORD
+    spans: list[Span] = []
+    for match in _LOGIN.finditer(text):
+        start, end = _strip(text, *match.span("value"))
+        value = text[start:end]
+        if is_secret_value(value, as_password, Form.PROSE) and classes(value) >= 2:
+            spans.append(Span(start, end, "password", sure=len(value) >= 8 and is_random(value)))
     return spans
 
 
@@ -128,8 +151,8 @@ def _span(text: str, start: int, end: int, name: Name, form: Form) -> list[Span]
 
 def _command(text: str, name: Name, stop: int) -> list[Span]:
     """``--password x``, ``password x``: only blanks between."""
-    word = re.compile(r"[ \t]{1,4}(\S{3,300})").match(text, name.end, stop)
-    if word is None or text[name.end : name.end + 1] not in " \t":
+    word = _NEXT.match(text, name.end, stop)
+    if word is None:
         return []
     start, end = word.span(1)
     quoted = _QUOTED.match(text, start) is not None
@@ -163,11 +186,11 @@ def _linked(text: str, name: Name, stop: int) -> list[Span]:
     return []
 
 
-def _paired(text: str, name: Name, stop: int) -> list[Span]:
-    """``credentials: bob / x``, ``login bob:x``."""
+def find_paired(text: str, name: Name) -> list[Span]:
+    """Find the second of a pair: ``credentials: bob / x``, ``creds are bob:x``."""
     if "cred" not in name.text.lower():
         return []
-    match = _PAIRED.match(text, name.end, stop)
+    match = _PAIRED.match(text, name.end, name.end + 240)
     if match is None:
         return []
     as_password = name._replace(secrecy=Secrecy.PASSWORD)
@@ -176,12 +199,14 @@ def _paired(text: str, name: Name, stop: int) -> list[Span]:
 
 def _reversed(text: str, name: Name) -> list[Span]:
     """``x is the password``, ``use x as the token``."""
-    words = len(name.text) - (name.end - name.start)
     begin = name.start
+    following = _WORD.search(text, name.end, name.end + 40)
+    if following is not None and following.group().lower().strip("s.,") in _NOUNS:
+        return []
     line = text.rfind("\n", 0, begin) + 1
+    if _VERBS.isdisjoint(text[max(line, begin - 80) : begin].split()[-6:]):
+        return []
     match = _REVERSE.search(text, max(line, begin - 160), begin)
-    if match is None and words:
-        match = _REVERSE.search(text, max(line, begin - 160), begin - words)
     if match is None:
         return []
     return _span(text, *match.span("value"), name, Form.PROSE)

@@ -23,7 +23,7 @@ RULES: tuple[Rule, ...] = (
     Rule("scalingo-token", "Scalingo token", ("tk-us-", "tk-eu-")),
     Rule("heroku-key", "Heroku key", ("HRKU-",), certain=True),
     Rule("render-key", "Render key", ("rnd_",), certain=True),
-    Rule("fly-token", "Fly.io token", ("FlyV1 ", "fo1_", "fm1_", "fm1r_", "fm1a_", "fm2_"),
+    Rule("fly-token", "Fly.io token", ("fo1_", "fm1_", "fm1r_", "fm1a_", "fm2_"),
          r"(?:fm[12]\w?_)?[A-Za-z0-9+/_-]{16,}={0,3}(?:,fm\d\w?_[A-Za-z0-9+/_-]+={0,3})*"),
     Rule("vercel-token", "Vercel token",
          ("vercel_", "vcp_", "vci_", "vca_", "vcr_", "vck_", "vercel_blob_rw_")),

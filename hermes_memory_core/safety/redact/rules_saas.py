@@ -65,5 +65,4 @@ RULES: tuple[Rule, ...] = (
     Rule("settlemint-token", "SettleMint token", ("sm_pat_", "sm_aat_", "sm_sat_"), ALNUM),
     Rule("wakatime-key", "WakaTime key", ("waka_",), r"[0-9a-f-]{36}", certain=True),
     Rule("lichess-token", "Lichess token", ("lip_",), ALNUM),
-    Rule("roblox-cookie", "Roblox cookie", ("_|WARNING:",), r"\S{40,}", certain=True),
 )

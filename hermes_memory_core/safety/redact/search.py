@@ -14,7 +14,12 @@ from hermes_memory_core.safety.redact.commands import (
     find_in_commands,
     find_pgpass,
 )
-from hermes_memory_core.safety.redact.prose import find_in_prose, find_near
+from hermes_memory_core.safety.redact.prose import (
+    find_in_prose,
+    find_logins,
+    find_near,
+    find_paired,
+)
 from hermes_memory_core.safety.redact.tables import (
     find_in_csv,
     find_in_manifests,
@@ -37,8 +42,12 @@ def search_text(text: str) -> list[Span]:
     for name in names:
         tied, found = find_assigned(text, name)
         spans += found if tied else find_in_prose(text, name)
+        if tied and not found:
+            spans += find_paired(text, name)
     spans += find_near(text, names)
     spans += find_in_commands(text, low)
+    if " / " in text or ":" in text:
+        spans += find_logins(text)
     if "://" in text:
         spans += find_in_urls(text)
     if "cookie" in low:

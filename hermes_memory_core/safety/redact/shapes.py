@@ -155,7 +155,7 @@ def is_random(value: str) -> bool:
     size = len(value)
     if size < 8 or len(set(value)) < min(6, size // 2):
         return False
-    changes = neighbours = pairs = common = 0
+    changes = numeric = neighbours = pairs = common = 0
     previous, previous_kind = value[0], _kind(value[0])
     for char in value[1:256]:
         kind = _kind(char)
@@ -164,6 +164,7 @@ def is_random(value: str) -> bool:
             # An upper letter before a lower one opens a word (camel case); that is no change.
             if kind != previous_kind and not (kind == 1 and previous_kind == 2):
                 changes += 1
+                numeric += 3 in {kind, previous_kind}
             if kind != 3 and previous_kind != 3 and not (kind == 2 and previous_kind == 1):
                 pairs += 1
                 if (previous + char).lower() in _PAIRS:
@@ -172,7 +173,7 @@ def is_random(value: str) -> bool:
     if neighbours < 5:
         return False
     rate = changes / neighbours
-    if rate >= 0.22 and is_hex(value):
+    if rate >= 0.22 and (is_hex(value) or numeric >= 5):
         return True
     wordy = common / pairs if pairs >= 3 else 0.3
     if rate >= 0.3:

@@ -35,7 +35,7 @@ def find_in_tables(text: str) -> Iterator[Span]:
     before: list[tuple[Cell, str]] = []
     for line in _LINE.finditer(text):
         row = line.group()
-        if "|" not in row:
+        if "|" not in row and not (before and "+" in row):
             columns, before = {}, []
             continue
         if _RULE.fullmatch(row):

@@ -34,11 +34,14 @@ _PATHS = re.compile(
 
 def find_in_urls(text: str) -> Iterator[Span]:
     """Find user information and telling paths in every address of a text."""
-    for match in _USER_INFO.finditer(text):
-        yield from _user_info(match)
-    for match in _SLASHED.finditer(text):
-        if "/" in match["pass"] or "@" in match["pass"]:
-            yield from _slashed(match)
+    if "@" in text:
+        for match in _USER_INFO.finditer(text):
+            yield from _user_info(match)
+        for match in _SLASHED.finditer(text):
+            if "/" in match["pass"] or "@" in match["pass"]:
+                yield from _slashed(match)
+    if not any(word in text for word in ("hook", "telegram", "ifttt", "chat.google")):
+        return
     for match in _PATHS.finditer(text):
         path = match["path"].rstrip("/.:")
         if any(is_random(part) for part in path.split("/")) and not is_placeholder(path):

@@ -114,7 +114,9 @@ def _is_password(value: str, form: Form) -> bool:
         return False
     if " " in value:
         return form in {Form.FIELD, Form.LINE, Form.CELL} and _is_passphrase(value)
-    if not value.isascii() and form not in {Form.FIELD, Form.LINE, Form.QUERY}:
+    if not value.isascii() and (
+        form not in {Form.FIELD, Form.LINE, Form.QUERY} or not any(map(str.isdigit, value))
+    ):
         return False
     if value.lower().rstrip(".,;:!?)") in _STOP or (is_technical(value) and value.islower()):
         return False

@@ -65,9 +65,11 @@ SHAPES: tuple[tuple[str, str, str], ...] = (
 """Kinds without a prefix: (id, substring that must be present, pattern)."""
 
 _RUN = re.compile(r"\S{12,}")
-_START = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9_]|(?<=\\[nrtbf])[A-Za-z0-9]|(?<=%[0-9A-F]{2})[A-Za-z]")
+_CHUNK = re.compile(r"[A-Za-z0-9]+")
 _TAIL = re.compile(r"[A-Za-z0-9_-]*")
 _WORD = re.compile(r"[A-Za-z0-9_-]{20,}")
+_CAPITALS = re.compile(r"[A-Z0-9]{16,}")
+_DIGIT = re.compile(r"[0-9]")
 _CREDENTIAL = frozenset(
     "live test prod sk key apikey token tok secret pat api access auth oauth bearer svc sa cred "
     "refresh session pw pwd password restricted priv private admin".split()
@@ -110,23 +112,22 @@ def find_vendor_keys(text: str) -> Iterator[Span]:
     for run in _RUN.finditer(text):
         start, end = run.span()
         done = start
-        for word in _START.finditer(text, start, end):
-            at = word.start()
+        for chunk in _CHUNK.finditer(text, start, end):
+            at = chunk.start()
             if at < done:
                 continue
             rows = index.get(text[at : at + 3])
-            if rows is not None:
-                span = _match(text, at, rows)
-                if span is not None:
-                    done = span.end
-                    yield span
+            span = None if rows is None else _match(text, at, rows)
+            if span is None and at and text[at - 1] in "\\%":
+                # What an escape hides: \\n or %3D glued to the key.
+                at += 1 if text[at - 1] == "\\" else 2
+                rows = index.get(text[at : at + 3])
+                span = None if rows is None else _match(text, at, rows)
+            if span is not None:
+                done = span.end
+                yield span
         if end - start >= 20:
-            yield from _find_generic(text, start, end)
-        if end - start >= 32:
-            for kind, anchor, pattern in _shape_patterns():
-                if anchor in run.group():
-                    for match in pattern.finditer(text, start, end):
-                        yield Span(match.start(), match.end(), kind, sure=True)
+            yield from _find_unlisted(text, start, end)
 
 
 def _match(text: str, at: int, rows: tuple[tuple[str, Rule], ...]) -> Span | None:
@@ -156,12 +157,20 @@ def _is_key(body: str, rule: Rule) -> bool:
         return True
     if rule.certain or rule.body in {ALNUM, HEX}:
         return any(char.isdigit() for char in body)
-    return max(map(is_random, re.split(r"[-_.]", body)))
+    parts = re.split(r"[-_.]", body)
+    return any(is_random(part) or _CAPITALS.fullmatch(part) is not None for part in parts)
 
 
-def _find_generic(text: str, start: int, end: int) -> Iterator[Span]:
-    """Find ``<vendor>_<credential word>_<random>`` of vendors no table knows."""
-    for match in _WORD.finditer(text, start, end):
+def _find_unlisted(text: str, start: int, end: int) -> Iterator[Span]:
+    """Find kinds without a prefix, and ``<vendor>_<credential word>_<random>`` of any vendor."""
+    long = [match for match in _WORD.finditer(text, start, end) if _DIGIT.search(match.group())]
+    if end - start >= 32 and (long or "Q~" in text[start:end]):
+        run = text[start:end]
+        for kind, anchor, pattern in _shape_patterns():
+            if anchor in run:
+                for match in pattern.finditer(text, start, end):
+                    yield Span(match.start(), match.end(), kind, sure=True)
+    for match in long:
         parts = re.split(r"[_-]", match.group()[:200])
         if len(parts) < 2:
             continue
