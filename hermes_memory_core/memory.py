@@ -218,7 +218,7 @@ class Memory:
         self._check()
         delivery = self._profile.delivery
         if delivery is None:
-            return self._profile.outbox.counts()["pending"] == 0
+            return not self._profile.outbox.counts()["pending"]
         return delivery.flush(timeout_s)
 
     def slash(self, text: str, session: Session | None = None) -> str:

@@ -1,0 +1,193 @@
+"""Slash commands for any host: ``/memory …``, ``/history …``, ``/title …`` typed in a chat, answered as plain text.
+
+A table of words and functions; each gets the rest of the line. Reaches notes and history only through the
+façade, like a host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from hermes_memory_core.errors import SessionError, UsageError
+from hermes_memory_core.types import Origin, Scope, Target
+
+if TYPE_CHECKING:
+    from hermes_memory_core.memory import Memory
+    from hermes_memory_core.session import Session
+
+Command = Callable[["Memory", str, "Session | None"], str]
+PREVIEW = 100
+
+
+def run(memory: Memory, text: str, session: Session | None) -> str:
+    """The answer to one slash command.
+
+    Raises:
+        UsageError: The command is unknown or lacks something; the hint lists what there is.
+    """
+    word, _, rest = text.strip().lstrip("/").partition(" ")
+    rest = rest.strip()
+    if word == "memory":
+        verb, _, argument = rest.partition(" ")
+        command = MEMORY.get(verb or "status")
+        if command is None:
+            raise UsageError(
+                f"`/memory {verb}` is not a command.",
+                hint="/memory " + " | ".join(MEMORY),
+            )
+        return command(memory, argument.strip(), session)
+    command = OTHERS.get(word)
+    if command is None:
+        raise UsageError(
+            f"`/{word}` is not a command of the memory.",
+            hint="/memory, " + ", ".join(f"/{name}" for name in OTHERS),
+        )
+    return command(memory, rest, session)
+
+
+def _status(memory: Memory, _rest: str, session: Session | None) -> str:
+    page = memory.status()
+    lines = [f"profile {page['profile']['name']}"]
+    for layer in page["layers"]:
+        why = f" ({layer['why']})" if layer["why"] else ""
+        lines.append(f"{layer['name']}: {layer['state']}{why}")
+    for target, usage in (page["notes"] or {}).items():
+        lines.append(f"{target}: {usage['percent']}% — {usage['chars']:,}/{usage['limit']:,} chars")
+    outbox = page["outbox"]
+    if outbox["pending"] or outbox["dead"]:
+        lines.append(f"outbox: {outbox['pending']} waiting, {outbox['dead']} refused")
+    if page["next"]:
+        lines.append(f"→ {page['next']}")
+    return "\n".join(lines)
+
+
+def _list(memory: Memory, rest: str, session: Session | None) -> str:
+    if memory.notes is None:
+        return "Notes are switched off."
+    target: Target | None = None
+    if rest in ("memory", "user"):
+        target = "memory" if rest == "memory" else "user"
+    notes = memory.notes.list(target, scope=_scope(session))
+    if not notes:
+        return "Nothing remembered yet."
+    return "\n".join(f"[{note.target} {note.id}] {_one_line(note.text)}" for note in notes)
+
+
+def _add(memory: Memory, rest: str, session: Session | None) -> str:
+    target: Target = "memory"
+    head, _, tail = rest.partition(" ")
+    if head in ("user", "memory") and tail:
+        target, rest = ("user" if head == "user" else "memory"), tail.strip()
+    if not rest:
+        raise UsageError("There is nothing to remember.", hint="/memory add [user] TEXT")
+    if memory.notes is None:
+        return "Notes are switched off."
+    memory.notes.add(target, rest, scope=_scope(session), origin=_person(session))
+    return f"Remembered in {target}."
+
+
+def _remove(memory: Memory, rest: str, session: Session | None) -> str:
+    if memory.notes is None:
+        return "Notes are switched off."
+    if not rest:
+        raise UsageError("Say which note.", hint="/memory remove ID or TEXT")
+    scope = _scope(session)
+    for note in memory.notes.list(scope=scope):
+        if note.id == rest:
+            memory.notes.remove(note.target, note.text, scope=scope, origin=_person(session))
+            return f"Removed from {note.target}: {_one_line(note.text)}"
+    write = memory.notes.remove("memory", rest, scope=scope, origin=_person(session))
+    return f"Removed from memory: {_one_line(write.before[0]) if write.before else rest}"
+
+
+def _log(memory: Memory, _rest: str, session: Session | None) -> str:
+    if memory.notes is None:
+        return "Notes are switched off."
+    writes = memory.notes.log(limit=10, scope=_scope(session))
+    if not writes:
+        return "No changes yet."
+    return "\n".join(
+        f"{write.id}  {write.action} in {write.target} by {write.origin.who}: "
+        f"{_one_line((write.after or write.before or ('',))[0])}"
+        for write in writes
+    )
+
+
+def _undo(memory: Memory, rest: str, session: Session | None) -> str:
+    if memory.notes is None:
+        return "Notes are switched off."
+    if not rest:
+        raise UsageError("Say which change.", hint="/memory log shows their ids")
+    write = memory.notes.undo(rest, scope=_scope(session), origin=_person(session))
+    return f"Taken back: {rest} (this is change {write.id})."
+
+
+def _search(memory: Memory, rest: str, session: Session | None) -> str:
+    if memory.history is None:
+        return "History is switched off."
+    if not rest:
+        raise UsageError("Say what to look for.", hint="/search WORDS")
+    hits = memory.history.search(rest, limit=5, scope=_scope(session))
+    if not hits:
+        return f"Nothing found for {rest!r}."
+    return "\n".join(f"[{hit.session_id}] {hit.role}: {_one_line(hit.snippet)}" for hit in hits)
+
+
+def _title(memory: Memory, rest: str, session: Session | None) -> str:
+    current = _here(session)
+    if not rest:
+        return current.info.title or "This session has no title."
+    return f"Title: {current.set_title(rest)}"
+
+
+def _new(memory: Memory, _rest: str, session: Session | None) -> str:
+    return f"New session {_here(session).reset(reason='new')}."
+
+
+def _rewind(memory: Memory, rest: str, session: Session | None) -> str:
+    turns = int(rest) if rest.isdigit() else 1
+    hidden = _here(session).rewind(turns)
+    return f"Took back {turns} turn{'s' if turns > 1 else ''} ({hidden} messages)."
+
+
+def _branch(memory: Memory, rest: str, session: Session | None) -> str:
+    return f"Branched into session {_here(session).branch(rest or None)}."
+
+
+def _here(session: Session | None) -> Session:
+    if session is None:
+        raise SessionError(
+            "This command needs an open conversation.", hint="memory.slash(text, session)"
+        )
+    return session
+
+
+def _scope(session: Session | None) -> Scope | None:
+    return session.info.scope if session is not None else None
+
+
+def _person(session: Session | None) -> Origin:
+    return Origin(who="person", session_id=session.id if session is not None else None)
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= PREVIEW else line[: PREVIEW - 1] + "…"
+
+
+MEMORY: dict[str, Command] = {
+    "status": _status,
+    "list": _list,
+    "add": _add,
+    "remove": _remove,
+    "log": _log,
+    "undo": _undo,
+}
+OTHERS: dict[str, Command] = {
+    "search": _search,
+    "title": _title,
+    "new": _new,
+    "undo": _rewind,
+    "branch": _branch,
+}
