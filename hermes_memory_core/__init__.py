@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hermes_memory_core.hookspecs import hookimpl
     from hermes_memory_core.memory import Memory
     from hermes_memory_core.session import Receipt, Session, TurnContext
-    from hermes_memory_core.version import VERSION as __version__
+    from hermes_memory_core.version import VERSION as __version__  # noqa: N811
 
 __all__ = [
     "AsyncMemory",

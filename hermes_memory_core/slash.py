@@ -46,7 +46,7 @@ def run(memory: Memory, text: str, session: Session | None) -> str:
     return command(memory, rest, session)
 
 
-def _status(memory: Memory, _rest: str, session: Session | None) -> str:
+def _status(memory: Memory, _rest: str, _session: Session | None) -> str:
     page = memory.status()
     lines = [f"profile {page['profile']['name']}"]
     for layer in page["layers"]:
@@ -134,24 +134,24 @@ def _search(memory: Memory, rest: str, session: Session | None) -> str:
     return "\n".join(f"[{hit.session_id}] {hit.role}: {_one_line(hit.snippet)}" for hit in hits)
 
 
-def _title(memory: Memory, rest: str, session: Session | None) -> str:
+def _title(_memory: Memory, rest: str, session: Session | None) -> str:
     current = _here(session)
     if not rest:
         return current.info.title or "This session has no title."
     return f"Title: {current.set_title(rest)}"
 
 
-def _new(memory: Memory, _rest: str, session: Session | None) -> str:
+def _new(_memory: Memory, _rest: str, session: Session | None) -> str:
     return f"New session {_here(session).reset(reason='new')}."
 
 
-def _rewind(memory: Memory, rest: str, session: Session | None) -> str:
+def _rewind(_memory: Memory, rest: str, session: Session | None) -> str:
     turns = int(rest) if rest.isdigit() else 1
     hidden = _here(session).rewind(turns)
     return f"Took back {turns} turn{'s' if turns > 1 else ''} ({hidden} messages)."
 
 
-def _branch(memory: Memory, rest: str, session: Session | None) -> str:
+def _branch(_memory: Memory, rest: str, session: Session | None) -> str:
     return f"Branched into session {_here(session).branch(rest or None)}."
 
 
