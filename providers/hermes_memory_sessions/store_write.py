@@ -111,6 +111,12 @@ class WriteMixin(StoreBase):
         hidden = self._undone(ref.session_id)
         return None if ids and hidden.issuperset(ids) else turn
 
+    def transcript_end(self, session_id: str) -> int:
+        """Byte offset just past the session's last committed line; 0 for unknown sessions."""
+        # the writer has settled a torn tail when it opened the file, so the size is the end of a line
+        path = self.transcripts.path(session_id)
+        return path.stat().st_size if path is not None else 0
+
     def turns_after(self, session_id: str, offset: int) -> Iterator[tuple[TurnRef, Turn]]:
         """Committed turns whose line starts at or after ``offset``: what a cursor has not seen."""
         hidden = self._undone(session_id)
