@@ -1,7 +1,7 @@
-"""Carrying a profile elsewhere: a .tar.gz of what is worth keeping, and reading one nobody has to trust.
+"""Carrying a profile elsewhere: a .tar.gz of what is worth keeping. Reading one is ``unpack.py``.
 
-Both ways one allow-list decides: settings, notes, transcripts, skills. Never secrets, logs, databases (history.db is
-made again from the transcripts) or anything executable of another program.
+One allow-list decides both ways: settings, notes, transcripts, skills. Never secrets, logs, databases (history.db is
+made again from the transcripts) or another program's code.
 """
 
 from __future__ import annotations
@@ -14,19 +14,18 @@ import stat
 import tarfile
 import time
 import uuid
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, Self
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
 
 from hermes_memory_core.config.load import is_secret_key
 from hermes_memory_core.config.yamlfile import FILE_NAME as CONFIG_FILE
 from hermes_memory_core.config.yamlfile import parse_mapping, read_config
 from hermes_memory_core.errors import ConfigError, ProfileError
-from hermes_memory_core.profiles.manage import existing, new_name, staged
-from hermes_memory_core.profiles.resolve import Profile, profile_at
+from hermes_memory_core.profiles.manage import existing
+from hermes_memory_core.profiles.resolve import Profile
 from hermes_memory_core.storage.atomic import (
     TEMP_SUFFIX,
     make_private_dir,
@@ -36,11 +35,7 @@ from hermes_memory_core.storage.atomic import (
     translate_os_errors,
 )
 
-MAX_MEMBERS = 200_000
-MAX_TOTAL_BYTES = 4 * 1024**3
-"""Unpacked size an archive may claim; reading stops at the first file beyond it."""
 _CHUNK = 1024 * 1024
-_MAX_HEADER_BYTES = 64 * 1024
 _TOP_FILES = frozenset({CONFIG_FILE, "SOUL.md"})
 _TREES = frozenset({"memories", "sessions", "skills"})
 _NEVER = (".env", ".lock", ".pem", ".key", TEMP_SUFFIX)
@@ -57,18 +52,6 @@ class ExportReport:
     """Of the files, unpacked."""
     left_out: tuple[str, ...]
     """Top-level names and settings that stayed behind, with the reason where it is not the allow-list."""
-
-
-@dataclass(frozen=True, slots=True)
-class ImportReport:
-    """What an import brought."""
-
-    profile: Profile
-    files: int
-    size_bytes: int
-    skipped: tuple[str, ...] = ()
-    """Members of the archive that are not on the allow-list; the first 100."""
-    warnings: tuple[str, ...] = field(default=())
 
 
 def export_profile(root: Path, name: str, target: Path, *, overwrite: bool = False) -> ExportReport:
@@ -108,50 +91,9 @@ def export_profile(root: Path, name: str, target: Path, *, overwrite: bool = Fal
     return ExportReport(target, files, size, left_out)
 
 
-def import_profile(
-    root: Path,
-    archive: Path,
-    name: str | None = None,
-    *,
-    max_bytes: int = MAX_TOTAL_BYTES,
-    max_members: int = MAX_MEMBERS,
-) -> ImportReport:
-    """Make a new profile from an archive; it appears whole or not at all.
-
-    Args:
-        root: The root home.
-        archive: A .tar.gz by ``export_profile`` or by Hermes Agent.
-        name: The new profile's name; None for the archive's root directory.
-        max_bytes: Unpacked size allowed.
-        max_members: Members allowed.
-
-    Raises:
-        ProfileError: No such archive, damaged, too large, with links or paths that lead outside, with more than
-            one root directory, or the name is reserved or taken. Nothing was imported.
-    """
-    chosen = new_name(_root_name(archive) if name is None else name)
-    profile = profile_at(root, chosen)
-    count = _Counter(max_bytes, max_members)
-    with staged(root, profile) as directory:
-        for member, source in _members(archive, count):
-            parts = PurePosixPath(member.name).parts[1:]
-            if not parts or member.isdir() or parts == (_MANIFEST,):
-                continue
-            if _allowed(parts):
-                _unpack(source, directory.joinpath(*parts), member.name)
-                count.files += 1
-                count.kept += member.size
-            elif len(count.skipped) < 100:
-                count.skipped.append("/".join(parts))
-        if not count.files:
-            raise _refused(archive, "holds nothing a profile is made of")
-        warnings = _config_warnings(directory / CONFIG_FILE)
-    return ImportReport(profile, count.files, count.kept, tuple(count.skipped), warnings)
-
-
 # ---------------------------------------------------------------- packing
 
-_MANIFEST = "profile.json"
+MANIFEST = "profile.json"
 
 
 def _pack(profile: Profile, out: BinaryIO) -> tuple[int, int, tuple[str, ...]]:
@@ -161,7 +103,7 @@ def _pack(profile: Profile, out: BinaryIO) -> tuple[int, int, tuple[str, ...]]:
         gzip.GzipFile(filename="", fileobj=out, mode="wb") as packed,
         tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
     ):
-        _add(tar, f"{profile.name}/{_MANIFEST}", _manifest(profile))
+        _add(tar, f"{profile.name}/{MANIFEST}", _manifest(profile))
         for path, parts in _exported(profile.path):
             if parts == (CONFIG_FILE,):
                 data, removed = _config_without_secrets(path)
@@ -196,11 +138,12 @@ def _exported(base: Path) -> Iterator[tuple[Path, tuple[str, ...]]]:
             for leaf in sorted(leaves):
                 found = Path(directory) / leaf
                 parts = found.relative_to(base).parts
-                if not found.is_symlink() and _allowed(parts):
+                if not found.is_symlink() and allowed(parts):
                     yield found, parts
 
 
-def _allowed(parts: tuple[str, ...]) -> bool:
+def allowed(parts: tuple[str, ...]) -> bool:
+    """Whether a file of a profile, by its path below it, is carried along."""
     if len(parts) == 1:
         return parts[0] in _TOP_FILES
     if parts[0] not in _TREES:
@@ -292,113 +235,3 @@ def _info(name: str, size: int, mtime: float) -> tarfile.TarInfo:
     info = tarfile.TarInfo(name)
     info.size, info.mtime, info.mode = size, int(mtime), 0o600
     return info
-
-
-# ---------------------------------------------------------------- unpacking
-
-_EXTENDED = (
-    *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
-    *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
-)
-
-
-class _BoundedInfo(tarfile.TarInfo):
-    """Refuses headers so long that reading them would fill the memory."""
-
-    @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
-        info = super().frombuf(buf, encoding, errors)
-        if info.type in _EXTENDED and info.size > _MAX_HEADER_BYTES:
-            raise tarfile.ReadError("a header is too long")
-        return info
-
-
-@dataclass(slots=True)
-class _Counter:
-    max_bytes: int
-    max_members: int
-    members: int = 0
-    bytes: int = 0
-    files: int = 0
-    kept: int = 0
-    skipped: list[str] = field(default_factory=list)
-
-
-def _members(archive: Path, count: _Counter) -> Iterator[tuple[tarfile.TarInfo, BinaryIO | None]]:
-    """Each member after it was found harmless, with its data; reading stops at the first that is not."""
-    seen: set[str] = set()
-    tops: set[str] = set()
-    try:
-        with tarfile.open(archive, "r|gz", tarinfo=_BoundedInfo) as tar:
-            for member in tar:
-                count.members += 1
-                count.bytes += member.size
-                if count.members > count.max_members or count.bytes > count.max_bytes:
-                    raise _refused(
-                        archive,
-                        f"unpacks to more than {count.max_members:,} files or {count.max_bytes:,} bytes",
-                    )
-                _require_harmless(archive, member, seen)
-                tops.add(PurePosixPath(member.name).parts[0])
-                if len(tops) > 1:
-                    raise _refused(archive, "has more than one root directory")
-                yield member, tar.extractfile(member) if member.isreg() else None  # type: ignore[misc]
-    except FileNotFoundError as error:
-        raise ProfileError(f"There is no `{archive}`; nothing was imported.") from error
-    except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
-        raise _refused(archive, f"is damaged or no .tar.gz ({error})") from error
-
-
-def _require_harmless(archive: Path, member: tarfile.TarInfo, seen: set[str]) -> None:
-    name = member.name
-    path = PurePosixPath(name)
-    if not (member.isreg() or member.isdir()):
-        raise _refused(archive, f"holds a link or a device, {name!r}")
-    if (
-        not path.parts
-        or path.is_absolute()
-        or ".." in path.parts
-        or any(mark in name for mark in ("\\", "\0", ":"))
-    ):
-        raise _refused(archive, f"holds a path that leads outside, {name!r}")
-    key = str(path).casefold()
-    if not member.isdir() and key in seen:
-        raise _refused(archive, f"holds {name!r} twice")
-    seen.add(key)
-
-
-def _root_name(archive: Path) -> str:
-    for member, _ in _members(archive, _Counter(MAX_TOTAL_BYTES, MAX_MEMBERS)):
-        return PurePosixPath(member.name).parts[0]
-    raise _refused(archive, "is empty")
-
-
-def _unpack(source: BinaryIO | None, target: Path, name: str) -> None:
-    if source is None:
-        raise ProfileError(f"{name!r} in the archive has no content; nothing was imported.")
-    make_private_dir(target.parent)
-    with (
-        translate_os_errors(target),
-        os.fdopen(open_private(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as new,
-    ):
-        while chunk := source.read(_CHUNK):
-            new.write(chunk)
-        new.flush()
-        os.fsync(new.fileno())
-
-
-def _config_warnings(path: Path) -> tuple[str, ...]:
-    from hermes_memory_core.config.load import load_settings
-
-    try:
-        return tuple(notice.message for notice in load_settings(path.parent, environ={}).warnings)
-    except ConfigError as error:  # notes and transcripts are worth having anyway
-        return (error.message,)
-
-
-def _refused(archive: Path, why: str) -> ProfileError:
-    return ProfileError(
-        f"`{archive}` {why}; nothing was imported.",
-        hint="`hermes profile export NAME` makes an archive that can be imported",
-        details={"path": str(archive)},
-    )
