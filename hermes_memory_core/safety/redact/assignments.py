@@ -176,7 +176,7 @@ def _unquoted(text: str, at: int, name: Name, sign: str) -> list[Span]:
         match, form = _PARAMETER.match(text, at), Form.QUERY
     else:
         head = _LINE_HEAD.search(text, max(0, name.start - 60), name.start) is not None
-        whole = head and sign in {"=", ":", "："}
+        whole = head and (sign in {"=", "："} or (sign == ":" and text[at - 1] in " \t*\n"))
         match = (_WHOLE if whole and sign == "=" else _PIECE).match(text, at)
         form = Form.BARE
         if match and whole and _LINE_TAIL.match(text, match.end()):

@@ -23,7 +23,7 @@ class Secrecy(IntEnum):
 
 
 STEMS = tuple(
-    "pass pwd pw secret token key cred auth bearer cookie pat dsn mnemonic pin otp jwt sid sig salt "
+    "pass pwd pw secret token key cred auth bearer cookie pat dsn mnemonic pin otp jwt sid sig "
     "webhook kennwort jeton senha chave clave psk".split()
 )
 """Parts of English names (and some others in ASCII) that are worth a closer look, lower case."""
@@ -90,10 +90,10 @@ _SERVICES = re.compile(
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SEPARATORS = re.compile(r"[^a-z0-9]+")
 _NATIVE_PASSWORD = re.compile(
-    r"(?i)密[码碼]|口令|パスワード|비밀번호|암호|contraseña|clave|mot de passe|kennwort|senha|парол|كلمة"
+    r"(?i)密[码碼]|口令|パスワード|비밀번호|암호|contraseña|\bclave\b|mot de passe|kennwort|senha|парол|كلمة"
 )
 _NATIVE = re.compile(
-    r"(?i)[^\x00-\x7f]|clave|mot de passe|jeton|senha|chave"
+    r"(?i)[^\x00-\x7f]|\b(?:clave|mot de passe|jeton|senha|chave)\b"
 )
 
 
@@ -125,6 +125,6 @@ def secrecy_of(name: str) -> Secrecy:
         return Secrecy.TOKEN
     if short == "key" or _KEY.fullmatch(short):
         return Secrecy.WEAK
-    if short in {"sig", "signature", "salt", "webhook", "webhook url", "otp", "nonce"}:
+    if short in {"sig", "signature", "webhook", "webhook url", "otp", "nonce"}:
         return Secrecy.WEAK
     return Secrecy.NONE

@@ -33,6 +33,7 @@ _NOUNS = frozenset(
     "variable parameter header algorithm generator module library class function method".split()
 )
 _WORD = re.compile(r"\S+")
+_USER = re.compile(r"(?i)\b(?:user(?:name)?|login|account|log in)\b")
 _NEXT = re.compile(r"[ \t]{1,4}(\S{3,300})")
 _QUOTED = re.compile(r"""\\?["'`“‘「『«]""")
 _NATIVE_LINK = re.compile(
@@ -49,7 +50,7 @@ _NOT_HERE = re.compile(
 _REVERSE = re.compile(
     r"(?P<value>[^\s\"'`«»]{5,200})[\"'`]?[ \t]+(?:is|as|was|for|ist|est|es|是|为|作为)[ \t]+"
     r"(?:(?:the|your|my|our|their|his|her|its|a|an|das|die|der|le|la|el|mon|mein)[ \t]+"
-    r"(?:[\w'-]{1,20}[ \t]+){0,3})?$"
+    r"(?:[\w'-]{1,20}[ \t]+){0,4})?$"
 )
 _VERBS = frozenset("is as was for ist est es 是 为 作为".split())
 _PAIRED = re.compile(
@@ -160,6 +161,8 @@ def _command(text: str, name: Name, stop: int) -> list[Span]:
     form = Form.FIELD if quoted and (flag or name.secrecy is Secrecy.PASSWORD) else Form.SPACE
     if text[start] == "-" and not quoted:
         return []
+    if _is_verb(name) and not _USER.search(text, max(0, name.start - 60), name.start):
+        return []
     return _span(text, start, end, name, form)
 
 
@@ -171,7 +174,7 @@ def _linked(text: str, name: Name, stop: int) -> list[Span]:
         token = word.group()
         low = token.lower()
         if linked:
-            form = Form.FIELD if _QUOTED.match(token) else Form.PROSE
+            form = Form.FIELD if _QUOTED.match(token) and not loose else Form.PROSE
             if loose and name.secrecy is not Secrecy.PASSWORD and not is_random(token.strip(_STRIP)):
                 return []
             found = _span(text, *word.span(), name, form)
@@ -181,9 +184,16 @@ def _linked(text: str, name: Name, stop: int) -> list[Span]:
         bare = low.strip("*_`'\"()")
         if low in _LINKS or (low.endswith((":", "：")) and count < 8):
             linked, loose = True, low in _LOOSE
+            if loose and _is_verb(name):
+                return []
         elif bare in _BREAKS or count >= 7 or token[-1] in ".!?;。；":
             return []
     return []
+
+
+def _is_verb(name: Name) -> bool:
+    """Tell whether the name may as well be a verb (``pass``, ``pin``)."""
+    return name.text.rpartition(" ")[2].lower() in {"pass", "pin"}
 
 
 def find_paired(text: str, name: Name) -> list[Span]:

@@ -29,6 +29,8 @@ _PLACEHOLDER = re.compile(
     | .*[^a-z0-9]here
     | (?:.*[^a-z0-9])?x{4,}(?:[^a-z0-9].*)?
     | .*(?:x{6,}|\*{3,}|\.{3}|…|•{2,}|_{4,}|-{4,}|0{10,}|\#{4,}).*
+    | .*abcdefghijklmnopqrstuvwxyz.*
+    | .*(?:\[(?:\^|0-9|a-z|\\)|a-za-z|\\[dws]).*
     | (.)\1*
     | (?:foo|bar|baz|qux|abc|xyz|123|1234|12345|test|testing|todo|tbd|fixme|n/?a|none|null|nil
         |undefined|true|false|yes|no|on|off|empty|unset|default|secret|password|passwd|pass|pw|pwd
@@ -42,7 +44,7 @@ _PLACEHOLDER = re.compile(
 
 _REFERENCE = re.compile(
     r"""(?x)
-    \$ | %\w+%$ | \{\{ | \{ \w* \}$ | < [^<>]* >? $ | @[\w.]+@$ | \[ [^\]]* \]?$ | &\w+$ | \*\w+$
+    \$ | %\w+%$ | \{\{ | \{[^{}]*\}$ | < [^<>]* >? $ | @[\w.]+@$ | \[ [^\]]* \]?$ | &\w+$ | \*\w+$
     | (?:os|process|import\.meta|System|ENV|env|secrets|vars|var|self|this|config|settings|options
         |opts|args|ctx|context|request|req|response|resp|data|params|local|module|each|cfg|app)
         (?:\.|\[|\()
@@ -62,7 +64,10 @@ _DIGEST = re.compile(
 )
 _VERSION = re.compile(r"v?\d+(?:\.\d+)+(?:[-+.][0-9A-Za-z.+-]+)?")
 _TIMESTAMPED = re.compile(r"(?:19|20)\d{2}-?[01]\d-?[0-3]\d(?:[T_ -]?\d{2}:?\d{2})?.*")
-_CODE = re.compile(r"[\w.]*[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|\w+\(|\w+\[|.*[(){}<>]|.*::|.*->")
+_CALL = re.compile(r"[\w.]+[(\[]|.*(?:::|->|=>)")
+_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+[,;]?")
+_BRACKETS = re.compile(r"[(){}<>]")
+_ODD_SIGNS = frozenset("!@#%^*?&$")
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://")
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+$")
 _TECHNICAL = re.compile(
@@ -110,8 +115,11 @@ def is_plain(value: str) -> bool:
 
 def is_code(value: str) -> bool:
     """Tell whether an unquoted value is an expression or a dotted name and not a literal."""
-    match = _CODE.match(value)
-    return match is not None and not (match.end() == len(value) and is_random(value))
+    if _CALL.match(value) is not None:
+        return True
+    if _DOTTED.fullmatch(value) is None and _BRACKETS.search(value) is None:
+        return False
+    return not is_random(value)
 
 
 def is_technical(value: str) -> bool:
@@ -155,6 +163,8 @@ def is_random(value: str) -> bool:
     size = len(value)
     if size < 8 or len(set(value)) < min(6, size // 2):
         return False
+    if size >= 10 and len(_ODD_SIGNS.intersection(value)) >= 2 and classes(value) == 4:
+        return " " not in value
     changes = numeric = neighbours = pairs = common = 0
     previous, previous_kind = value[0], _kind(value[0])
     for char in value[1:256]:

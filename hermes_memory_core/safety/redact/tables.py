@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _LINE = re.compile(r"[^\n]+")
 _RULE = re.compile(r"[\s|+:=-]*-[\s|+:=-]*")
+_BAR = re.compile(r"^\||\s\||\|\s")
 _DATA = re.compile(r"(?m)^(?P<indent>[ \t]*)(?:data|stringData):[ \t]*\n")
 _ITEM = re.compile(r"(?P<indent>[ \t]*)[\w.-]+:[ \t]*[\"']?(?P<value>[^\s\"'«»|>#][^\s\"'«»#]*)[\"']?[ \t]*(?:#.*)?")
 _DECORATION = " \t*_`\"'\\"
@@ -35,7 +36,7 @@ def find_in_tables(text: str) -> Iterator[Span]:
     before: list[tuple[Cell, str]] = []
     for line in _LINE.finditer(text):
         row = line.group()
-        if "|" not in row and not (before and "+" in row):
+        if not _BAR.search(row) and not (before and "+" in row):
             columns, before = {}, []
             continue
         if _RULE.fullmatch(row):

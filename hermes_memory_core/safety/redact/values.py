@@ -72,6 +72,8 @@ _PUBLIC_KEY = re.compile(r"AAAA[BCE]|ssh-|MII[A-Z]|-----|pk_|pub_|age1")
 _SENTENCE = re.compile(
     r"(?i)\b(?:the|is|a|an|your|must|be|to|this|field|required|enter|please|not|and|or|are|was|in)\b"
 )
+_CONSTANT = re.compile(r"[A-Z]{2,}(?:_[A-Z]{2,})+")
+_PAIR = re.compile(r"[A-Za-z_]\w*=")
 _NUMBER = re.compile(r"[-+]?[\d.,_ ]+(?:[a-z%]{1,3}|ms|bytes?)?")
 
 
@@ -91,6 +93,8 @@ def is_secret_value(value: str, secrecy: Secrecy, form: Form, *, loud: bool = Fa
     if is_plain(value) or is_path(value) or _PUBLIC_KEY.match(value):
         return False
     if form not in {Form.FIELD, Form.CELL, Form.HEADER, Form.QUERY} and is_code(value):
+        return False
+    if _CONSTANT.fullmatch(value) or (form in {Form.PROSE, Form.SPACE} and _PAIR.match(value)):
         return False
     if form is Form.HEADER:
         return _in_header(value)
@@ -117,6 +121,8 @@ def _is_password(value: str, form: Form) -> bool:
     if not value.isascii() and (
         form not in {Form.FIELD, Form.LINE, Form.QUERY} or not any(map(str.isdigit, value))
     ):
+        return False
+    if form in {Form.PROSE, Form.SPACE} and re.split(r"\W", value, maxsplit=1)[0].lower() in _STOP:
         return False
     if value.lower().rstrip(".,;:!?)") in _STOP or (is_technical(value) and value.islower()):
         return False

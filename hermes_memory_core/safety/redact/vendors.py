@@ -30,7 +30,7 @@ _STRUCTURED = (
         "jwt",
         "header of a JSON Web Token",
         ("eyJhbGci", "eyJ0eXAi", "eyJraWQi"),
-        r"[A-Za-z0-9_-]{16,}",
+        r"[A-Za-z0-9_-]{16,}(?:\.[A-Za-z0-9_-]*){0,4}",
         certain=True,
     ),
     Rule("discord-token", "Discord user token", ("mfa.",), r"[\w-]{60,}", certain=True),
