@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -16,7 +18,7 @@ import click
 from hermes_memory_core.cli import exits, output
 from hermes_memory_core.cli.base import Command
 from hermes_memory_core.cli.state import State
-from hermes_memory_core.errors import HermesMemoryError
+from hermes_memory_core.errors import HermesMemoryError, StoreCorruptError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,21 +35,34 @@ class Finding:
     level: Level
     message: str
     hint: str = ""
+    fix: Callable[[], None] | None = None
+    """What ``--fix`` does about it; never anything that could lose data."""
 
 
+FIX = "hermes doctor --fix"
 Check = Callable[[State], Iterator[Finding]]
 
 
 @click.command("doctor", cls=Command)
+@click.option("--fix", is_flag=True, help="Mend what can be mended without losing anything.")
 @click.pass_obj
-def doctor(state: State) -> None:
+def doctor(state: State, fix: bool) -> None:
     """Check the home, the settings, the stores and every provider that is on, with a real round trip each.
 
-    The exit code is 1 when something does not work; warnings alone leave it at 0.
+    The exit code is 1 when something does not work; warnings alone leave it at 0. With --fix permissions are
+    tightened and a damaged runtime.db is set aside; then everything is checked again.
     """
-    findings = [finding for check in CHECKS for finding in guarded(check, state)]
+    findings = _run(state)
+    mended = [finding for finding in findings if finding.fix is not None] if fix else []
+    for finding in mended:
+        assert finding.fix is not None  # noqa: S101 - chosen above
+        finding.fix()
+        state.say(f"mended: {output.clean(finding.message)}")
+    if mended:
+        findings = _run(state)
     data = {
         "ok": all(finding.level != "failed" for finding in findings),
+        "mended": [finding.message for finding in mended],
         "findings": [
             {
                 "check": finding.check,
@@ -61,6 +76,10 @@ def doctor(state: State) -> None:
     state.result("doctor", data, lambda: "\n".join(_line(state, finding) for finding in findings))
     if not data["ok"]:
         raise click.exceptions.Exit(exits.FAILED)
+
+
+def _run(state: State) -> list[Finding]:
+    return [finding for check in CHECKS for finding in guarded(check, state)]
 
 
 def _line(state: State, finding: Finding) -> str:
@@ -95,10 +114,17 @@ def home(state: State) -> Iterator[Finding]:
     if loose:
         shown = ", ".join(str(path) for path in loose[:3])
         more = f" and {len(loose) - 3:,} more" if len(loose) > 3 else ""
-        quoted = " ".join(f"'{path}'" for path in loose[:3])
-        yield Finding("home", "warning", f"others may read {shown}{more}", f"chmod go-rwx {quoted}")
+        yield Finding(
+            "home", "warning", f"others may read {shown}{more}", FIX, lambda: _make_private(loose)
+        )
     else:
         yield Finding("home", "ok", str(directory))
+
+
+def _make_private(paths: list[Path]) -> None:
+    for path in paths:
+        if not path.is_symlink():
+            path.chmod(0o700 if path.is_dir() else 0o600)
 
 
 _PRIVATE = ("memories", "sessions", "pending", "hook_outputs", "history.db", "runtime.db", ".env")
@@ -115,6 +141,34 @@ def _readable_by_others(directory: Path) -> Iterator[Path]:
                 continue
             if not stat.S_ISLNK(mode) and mode & 0o077:
                 yield path
+
+
+def runtime(state: State) -> Iterator[Finding]:
+    """runtime.db is whole. Damaged, it is set aside: what waits in its outbox is then kept in that file."""
+    import sqlite3
+
+    from hermes_memory_core.storage.sqlite import translate_sqlite_errors
+
+    path = state.profile_dir() / "runtime.db"
+    if not path.exists():
+        return
+    try:
+        with translate_sqlite_errors(path), closing(sqlite3.connect(path, timeout=5)) as db:
+            said = [row[0] for row in db.execute("PRAGMA quick_check(3)")]
+        if said != ["ok"]:
+            raise StoreCorruptError(f"`{path.name}` is damaged: {'; '.join(map(str, said))}")
+    except StoreCorruptError as error:
+        yield Finding("runtime", "failed", error.message, FIX, lambda: _set_aside(path))
+    else:
+        yield Finding("runtime", "ok", str(path))
+
+
+def _set_aside(path: Path) -> None:
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    for suffix in ("", "-wal", "-shm"):
+        part = path.with_name(path.name + suffix)
+        if part.exists():
+            part.rename(path.with_name(f"{path.name}.damaged-{stamp}{suffix}"))
 
 
 def settings(state: State) -> Iterator[Finding]:
@@ -159,5 +213,5 @@ def layers(state: State) -> Iterator[Finding]:
         )
 
 
-CHECKS: list[Check] = [home, settings, layers]
+CHECKS: list[Check] = [home, settings, runtime, layers]
 """Run in this order."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -99,8 +99,10 @@ def _edit_all(store: NotesStore, target: Target, draft: Path | None) -> NoteWrit
     if entries == before:
         return None
     with _kept_as_draft(store, target, f"\n{SEPARATOR}\n".join(entries)):
-        merged = merge(before, entries, store.list(target))
-        return store.rewrite(target, merged, origin=PERSON)
+        refuse_conflict(before, store.list(target))
+        # `base` lets the store keep, under its lock, what others added; the Protocol has no word for it yet
+        rewrite = cast("Any", store).rewrite
+        return cast("NoteWrite", rewrite(target, entries, origin=PERSON, base=before))
 
 
 def _in_editor(text: str) -> str | None:
@@ -128,13 +130,13 @@ def parse(text: str) -> list[str]:
     return [entry for entry in ("\n".join(lines).strip() for lines in entries) if entry]
 
 
-def merge(before: Sequence[str], edited: Sequence[str], live: Sequence[Note]) -> list[str]:
-    """What the person made of ``before``, together with what others added to it meanwhile.
+def refuse_conflict(before: Sequence[str], live: Sequence[Note]) -> None:
+    """Nothing to refuse when others only added notes: those are kept beside what the person made.
 
     Raises:
-        StoreLockedError: Others changed or removed notes too, and nobody but the person can put both together.
+        StoreLockedError: Others changed or removed notes too, and only the person can put both together.
     """
-    now = [note.text for note in live]
+    now = {note.text for note in live}
     gone = [text for text in before if text not in now]
     if gone:
         raise StoreLockedError(
@@ -143,7 +145,6 @@ def merge(before: Sequence[str], edited: Sequence[str], live: Sequence[Note]) ->
             details={"changed_meanwhile": gone},
             retryable=False,
         )
-    return [*edited, *(text for text in now if text not in before and text not in edited)]
 
 
 @contextlib.contextmanager

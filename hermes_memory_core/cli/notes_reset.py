@@ -33,7 +33,7 @@ def reset(state: State, target: str, yes: bool, dry_run: bool) -> None:
         preview = [_what_goes(store, name) for name in targets]
         doomed = [item for item in preview if item["bytes"]]
         if dry_run or not doomed:
-            data = {"reset": False, "dry_run": dry_run, "files": preview, "backups": []}
+            data = {"reset": False, "dry_run": dry_run, "files": preview, "done": []}
             state.result("memory-reset", data, lambda: _preview(preview, bool(doomed)))
             return
         if not yes:
@@ -41,12 +41,29 @@ def reset(state: State, target: str, yes: bool, dry_run: bool) -> None:
         if not state.confirm("Empty these?", yes=yes):
             state.say("Nothing was changed.")
             raise click.exceptions.Exit(exits.FAILED)
-        backups = [
-            str(path) for item in doomed for path in store.reset(item["target"], origin=PERSON)
-        ]
-    data = {"reset": True, "dry_run": False, "files": preview, "backups": backups}
-    state.result("memory-reset", data, lambda: _done(doomed, backups))
-    state.hint("bring them back: hermes memory undo")
+        done = [_empty(store, item["target"]) for item in doomed]
+    data = {"reset": all(item["emptied"] for item in done), "dry_run": False}
+    data |= {"files": preview, "done": done}
+    state.result("memory-reset", data, lambda: _done(done))
+    for item in done:
+        state.hint(_next(item))
+    if not data["reset"]:
+        raise click.exceptions.Exit(exits.FAILED)
+
+
+def _empty(store: NotesStore, target: Any) -> dict[str, Any]:
+    """Empty one target and look whether it really is."""
+    backups = [str(path) for path in store.reset(target, origin=PERSON)]
+    emptied = store.usage(target).entries == 0
+    newest = store.log(target=target, limit=1)
+    change = newest[0].id if emptied and newest else None
+    return {"target": target, "emptied": emptied, "backups": backups, "change": change}
+
+
+def _next(item: dict[str, Any]) -> str:
+    if item["emptied"]:
+        return f"bring {item['target']} back: hermes memory undo {item['change']}"
+    return "hermes memory pending"
 
 
 def _what_goes(store: NotesStore, target: Any) -> dict[str, Any]:
@@ -80,9 +97,12 @@ def _preview(files: list[dict[str, Any]], found: bool) -> str:
     return output.table(("Target", "Notes", "Size", "File"), rows, right=(2,))
 
 
-def _done(files: list[dict[str, Any]], backups: list[str]) -> str:
-    notes = sum(item["entries"] for item in files)
-    lines = [
-        f"Emptied {' and '.join(item['target'] for item in files)} ({output.count(notes, 'note')})."
-    ]
-    return "\n".join([*lines, *(f"Backup: {path}" for path in backups)])
+def _done(done: list[dict[str, Any]]) -> str:
+    lines = []
+    for item in done:
+        if item["emptied"]:
+            lines.append(f"Emptied {item['target']}.")
+        else:
+            lines.append(f"{item['target']} was not emptied; it waits for approval.")
+        lines += [f"  backup: {path}" for path in item["backups"]]
+    return "\n".join(lines)

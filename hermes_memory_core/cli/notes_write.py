@@ -39,7 +39,7 @@ def add(state: State, text: tuple[str, ...], target: str | None, why: str, dry_r
     pbpaste | hermes memory add
     """
     content = " ".join(text) if text and text != ("-",) else _piped_text()
-    _change(state, _target(target), NoteOperation("add", content), why, dry_run, "Remembered")
+    _change(state, _target(target), NoteOperation("add", content), why, dry_run, "remembered")
 
 
 @click.command("patch", cls=Command)
@@ -57,7 +57,7 @@ def patch(
     hermes memory patch "port 8080" "port 9090"
     """
     operation = NoteOperation("patch", replacement, fragment)
-    _change(state, target, operation, why, dry_run, "Changed")
+    _change(state, target, operation, why, dry_run, "changed")
 
 
 @click.command("replace", cls=Command)
@@ -74,7 +74,7 @@ def replace(
 
     hermes memory replace 3f9a01bc "Prefers green tea"
     """
-    _change(state, target, NoteOperation("replace", text, note), why, dry_run, "Changed")
+    _change(state, target, NoteOperation("replace", text, note), why, dry_run, "changed")
 
 
 @click.command("remove", cls=Command)
@@ -92,7 +92,7 @@ def remove(state: State, note: str, target: str | None, why: str, dry_run: bool,
     hermes memory remove 3f9a01bc
     """
     del yes  # undo takes the place of a question
-    _change(state, target, NoteOperation("remove", None, note), why, dry_run, "Forgot")
+    _change(state, target, NoteOperation("remove", None, note), why, dry_run, "removed")
 
 
 def _target(name: str | None) -> Target:
@@ -118,11 +118,13 @@ def _change(
         else:
             change = _write(store, where, operation, origin)
         usage = store.usage(where)
+    waiting = change.status == "proposed" and not dry_run
     unchanged = not change.before and not change.after
     data = {
         "change": change_data(change),
-        "changed": not (dry_run or unchanged),
+        "changed": not (dry_run or unchanged or waiting),
         "dry_run": dry_run,
+        "waiting": waiting,
         "usage": {
             "chars": usage.chars,
             "limit": usage.limit,
@@ -134,13 +136,17 @@ def _change(
     def human() -> str:
         if unchanged:
             return "That is remembered already; nothing was changed."
-        head = f"Would have {done.lower()}" if dry_run else done
+        head = f"Would have {done}" if dry_run else done.capitalize()
+        if waiting:
+            head = "Not written yet; it waits for approval"
         full = f"{where}: {usage.percent}% full, {output.count(usage.entries, 'note')}"
         return f"{head} ({full})\n{diff_text(change.before, change.after)}"
 
     state.result("memory-write", data, human)
     if data["changed"]:
         state.hint(f"take it back: hermes memory undo {change.id}")
+    elif waiting:
+        state.hint("hermes memory pending")
 
 
 def _write(

@@ -6,6 +6,7 @@ because a broken plugin must not take the program along.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -57,10 +58,10 @@ def explain_missing(name: str, *, no_plugins: bool = False) -> None:
     if no_plugins:
         return
     try:
-        from hermes_memory_core.plugins.catalog import find
+        catalog = importlib.import_module("hermes_memory_core.plugins.catalog")
     except ImportError:  # the catalogue is optional: without it the name is just unknown
         return
-    if find(name) is not None:
+    if catalog.find(name) is not None:
         raise UsageError(
             f"`{name}` is a memory provider that is not installed here.",
             hint=f"hermes plugins install {name}",

@@ -58,8 +58,8 @@ def render(report: Mapping[str, Any]) -> str:
         output.fields(
             [
                 ("Profile", f"{profile['name']}  {profile['path']}"),
-                *_notes_fields(report.get("notes")),
-                *_history_fields(report.get("history")),
+                *_notes_fields(report),
+                *_history_fields(report),
                 *_waiting_fields(report),
             ]
         )
@@ -67,15 +67,28 @@ def render(report: Mapping[str, Any]) -> str:
     layers = report.get("layers") or ()
     if layers:
         parts.append(_layers(layers))
-    notices = report.get("notices") or ()
-    if notices:
-        parts.append("\n".join(_notice(notice) for notice in notices))
+    lines = ["✗ " + output.clean(str(problem)) for problem in report.get("problems") or ()]
+    lines += [_notice(notice) for notice in report.get("notices") or ()]
+    if lines:
+        parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
 
-def _notes_fields(notes: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+def _absent(report: Mapping[str, Any], name: str) -> str:
+    """Why a store shows no figures: switched off, or on and not readable."""
+    layer = next((one for one in report.get("layers", ()) if one["name"] == name), None)
+    if layer is None or layer["state"] == "off":
+        return "off"
+    return "see below" if layer["state"] == "on" else str(layer["state"])
+
+
+def _notes_fields(report: Mapping[str, Any]) -> list[tuple[str, str]]:
+    notes = report.get("notes")
     if notes is None:
-        return [("Notes", "off")]
+        apart = report.get("isolation", "profile")
+        if apart != "profile" and _absent(report, "files") == "see below":
+            return [("Notes", f"kept apart for each {apart} (memory.isolation)")]
+        return [("Notes", _absent(report, "files"))]
     rows = []
     for target, title in (("memory", "MEMORY.md"), ("user", "USER.md")):
         usage = notes.get(target)
@@ -97,9 +110,10 @@ def bar(percent: int, width: int = 10) -> str:
     return "[" + "#" * filled + "-" * (width - filled) + "]"
 
 
-def _history_fields(history: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+def _history_fields(report: Mapping[str, Any]) -> list[tuple[str, str]]:
+    history = report.get("history")
     if history is None:
-        return [("History", "off")]
+        return [("History", _absent(report, "sessions"))]
     text = (
         f"{output.count(history.get('sessions', 0), 'session')}, "
         f"{output.count(history.get('messages', 0), 'message')}, "
