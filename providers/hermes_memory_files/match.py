@@ -169,23 +169,16 @@ def similarity(wanted: str, entry: str) -> float:
     """
     if wanted in entry:
         return 1.0
-    return max(
-        (
-            _covered(_pairs(wanted), _pairs(entry))
-            + _covered(set(wanted.split()), set(entry.split()))
-        )
-        / 2,
-        _dice(_pairs(wanted), _pairs(entry)),
+    words = wanted.split()
+    known = set(entry.split())
+    by_words = sum(word in known or (len(word) > 1 and word in entry) for word in words) / max(
+        1, len(words)
     )
+    pairs, others = _pairs(wanted), _pairs(entry)
+    by_pairs = len(pairs & others) / len(pairs)
+    alike = 2 * len(pairs & others) / (len(pairs) + len(others))
+    return max((by_pairs + by_words) / 2, alike)
 
 
 def _pairs(text: str) -> set[str]:
     return {text[i : i + 2] for i in range(len(text) - 1)} or {text}
-
-
-def _covered(part: set[str], whole: set[str]) -> float:
-    return len(part & whole) / len(part) if part else 0.0
-
-
-def _dice(left: set[str], right: set[str]) -> float:
-    return 2 * len(left & right) / (len(left) + len(right)) if left or right else 0.0
