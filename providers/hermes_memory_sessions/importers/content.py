@@ -32,6 +32,12 @@ _ROLES = {
 }  # fmt: skip
 
 
+_KINDS: dict[type, str] = {
+    dict: "an object", list: "a list", int: "a number", float: "a number", bool: "true or false",
+    type(None): "null",
+}  # fmt: skip
+
+
 def clean(text: str) -> str:
     """Valid Unicode without NUL: lone surrogates become U+FFFD, a pair written as two becomes one character."""
     if "\x00" in text:
@@ -61,8 +67,10 @@ def count(value: Any) -> int:
 
 
 def shown(value: Any) -> str:
-    """A word of the input as it may stand in a reason: short, one line, quoted."""
-    return repr(clean(value)[:40]) if isinstance(value, str) else f"a {type(value).__name__}"
+    """A value of the input as it may stand in a reason: a word quoted and cut short, else its kind."""
+    if isinstance(value, str):
+        return repr(clean(value)[:40])
+    return _KINDS.get(type(value), "something else")
 
 
 def role_of(value: Any) -> str | None:
@@ -161,7 +169,7 @@ def tool_calls(value: Any) -> tuple[dict[str, Any], ...]:
 def openai_message(raw: Any, now: float | None = None) -> Message | str:
     """One OpenAI-style message, or the reason why it is none."""
     if not isinstance(raw, dict):
-        return f"a message is {_kind(raw)}, not an object"
+        return f"message is {shown(raw)}, not an object"
     spoken = raw.get("role", raw.get("from"))
     role = role_of(spoken)
     if role is None:
@@ -190,7 +198,3 @@ def openai_message(raw: Any, now: float | None = None) -> Message | str:
         tool_calls=calls,
         timestamp=parse_time(stamp, now=now),
     )
-
-
-def _kind(value: Any) -> str:
-    return "null" if value is None else f"a {type(value).__name__}"

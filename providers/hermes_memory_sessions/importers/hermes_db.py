@@ -94,12 +94,13 @@ class StateDb:
 
 
 def is_state_db(path: Path) -> bool:
-    """Whether the file is a SQLite database with Hermes Agent's two tables."""
-    try:
-        with closing(StateDb(path)) as db:
-            return all(needed <= db.columns(table) for table, needed in _NEEDED.items())
-    except (sqlite3.Error, OSError):
-        return False
+    """Whether the database has Hermes Agent's two tables.
+
+    Raises:
+        sqlite3.Error: It is locked, damaged, or no database at all.
+    """
+    with closing(StateDb(path)) as db:
+        return all(needed <= db.columns(table) for table, needed in _NEEDED.items())
 
 
 def read(source: Source) -> Iterator[Record]:

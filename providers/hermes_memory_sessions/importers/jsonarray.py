@@ -34,6 +34,7 @@ class ArrayReader:
         self._buffer = ""
         self._start = 0
         self._ended = False
+        self._torn = False
         self.damaged = False
         """Whether undecodable bytes were replaced in the element that was yielded last."""
 
@@ -49,7 +50,7 @@ class ArrayReader:
             self._skip_blank()
             char = self._peek()
             if char in ("", "]"):
-                if char == "":
+                if char == "" and not self._torn:
                     self._tally.add("file ends before the list does", index)
                 return
             found, value = self._element(index)
@@ -109,7 +110,7 @@ class ArrayReader:
                 return self._pass_over("not valid JSON", index)
             else:
                 number = not isinstance(value, dict | list | str)
-                if number and end >= len(self._buffer) and self._more(CHUNK):
+                if number and end >= len(self._buffer) - 24 and self._more(CHUNK):
                     continue  # it may go on in the next chunk
                 self.damaged = bool(SURROGATE.search(self._buffer, self._start, end))
                 self._start = end
@@ -122,6 +123,7 @@ class ArrayReader:
     def _pass_over(self, reason: str, index: int) -> tuple[bool, None]:
         """Go to the end of the element by counting brackets outside strings, keeping nothing."""
         if not self._find_end():
+            self._torn = True
             reason = "file ends in the middle of an item"
         self._tally.add(reason, index)
         return False, None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import PurePath
@@ -26,19 +27,20 @@ _IDS = ("conversation_id", "session_id", "id", "uuid")
 def read(source: Source) -> Iterator[Record]:
     """Every conversation of the file; loose messages (one per line or list item) are one conversation."""
     tally = Tally(source.name)
+    keys = _Keys(source)
     loose = _Loose(source)
     for index, value, damaged in documents(source, tally):
         notes = (NOTE_BYTES,) if damaged else ()
         if isinstance(value, list):
-            yield from _conversation(source, {"messages": value}, index, tally, notes)
+            yield from _conversation(source, keys, {"messages": value}, index, tally, notes)
         elif isinstance(value, dict) and _messages_of(value) is not None:
-            yield from _conversation(source, value, index, tally, notes)
+            yield from _conversation(source, keys, value, index, tally, notes)
         elif isinstance(value, dict):
             loose.add(value, index, tally, notes)
         else:
             tally.add("item is neither a message nor a conversation", index)
         yield from tally.drain()
-    yield from loose.conversation()
+    yield from loose.conversation(keys)
     yield from tally.drain()
 
 
@@ -80,7 +82,12 @@ def messages_from(raw: Iterable[Any], tally: Tally, now: float, place: str) -> t
 
 
 def _conversation(
-    source: Source, value: dict[str, Any], index: int, tally: Tally, notes: tuple[str, ...]
+    source: Source,
+    keys: _Keys,
+    value: dict[str, Any],
+    index: int,
+    tally: Tally,
+    notes: tuple[str, ...],
 ) -> Iterator[Record]:
     raw = _messages_of(value) or []
     messages = messages_from(raw, tally, source.now, str(index))
@@ -91,7 +98,7 @@ def _conversation(
     start = value.get("created_at") or value.get("create_time") or value.get("timestamp")
     yield with_times(
         ImportedConversation(
-            origin_key=f"{Format.OPENAI}:{own or _key(source, index, messages)}",
+            origin_key=f"{Format.OPENAI}:{own or keys.next(messages)}",
             source=string(value.get("source")) or SOURCE,
             title=string(value.get("title")) or string(value.get("name")),
             started_at=parse_time(start, now=source.now),
@@ -104,14 +111,25 @@ def _conversation(
     )
 
 
-def _key(source: Source, index: int, messages: tuple[Message, ...]) -> str:
-    """A conversation without an id is known by its file, its place, and how it begins.
+class _Keys:
+    """Origin keys for conversations without an id: known by their file and by how they begin.
 
-    How it goes on must not count: the same list exported again with more messages is the same conversation.
+    How one goes on must not count: the same list exported again with more messages is the same conversation. Several
+    that begin alike are told apart by their order.
     """
-    opening = [[message.role, message.content] for message in messages[:2]]
-    text = json.dumps([PurePath(source.name).name, index, opening])
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:24]
+
+    def __init__(self, source: Source) -> None:
+        self._file = PurePath(source.name).name
+        self._seen: Counter[str] = Counter()
+
+    def next(self, messages: tuple[Message, ...]) -> str:
+        """The key of the next conversation of the file."""
+        opening = [[message.role, message.content] for message in messages[:2]]
+        text = json.dumps([self._file, opening])
+        digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:24]
+        self._seen[digest] += 1
+        nth = self._seen[digest]
+        return digest if nth == 1 else f"{digest}-{nth}"
 
 
 class _Loose:
@@ -132,12 +150,12 @@ class _Loose:
         self._raw.append(value)
         self._notes.update(notes)
 
-    def conversation(self) -> Iterator[Record]:
+    def conversation(self, keys: _Keys) -> Iterator[Record]:
         """The one conversation, if there were any messages."""
         if not self._raw:
             return
         tally = Tally(self._source.name)
         yield from _conversation(
-            self._source, {"messages": self._raw}, self._first, tally, tuple(self._notes)
+            self._source, keys, {"messages": self._raw}, self._first, tally, tuple(self._notes)
         )
         yield from tally.drain()
