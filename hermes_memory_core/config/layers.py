@@ -6,7 +6,6 @@ strict (design.md section 7). Values are not judged here.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +23,8 @@ from hermes_memory_core.config.defaults import (
 from hermes_memory_core.types import Notice
 
 ENV_PREFIX = "HERMES_MEMORY_"
+ENVIRONMENT = "environment variable"
+"""How the source of such a value begins; its name follows."""
 NEAR = 0.8
 """difflib ratio from which an unknown key is taken for a misspelling."""
 
@@ -77,10 +78,10 @@ def sort_environment(environ: Mapping[str, str]) -> Layer:
             continue
         dotted = ".".join(part for part in rest.lower().split("__"))
         if not is_setting(dotted):
-            layer.warnings.append(_unknown_notice(dotted, f"environment variable {name}"))
+            layer.warnings.append(_unknown_notice(dotted, f"{ENVIRONMENT} {name}"))
         elif environ[name] or isinstance(SETTINGS.get(dotted), str):
             layer.values[dotted] = from_text(dotted, environ[name])
-            layer.sources[dotted] = f"environment variable {name}"
+            layer.sources[dotted] = f"{ENVIRONMENT} {name}"
     return layer
 
 
@@ -114,6 +115,8 @@ def _yaml_value(text: str) -> Any:
 
 def suggest(dotted: str) -> str | None:
     """The setting or section that was probably meant, or None."""
+    import difflib
+
     parent, _, last = dotted.rpartition(".")
     siblings = lookup(DEFAULTS, parent) if parent else DEFAULTS
     if isinstance(siblings, Mapping) and siblings:

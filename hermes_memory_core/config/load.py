@@ -16,7 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hermes_memory_core.config.defaults import OPEN, SETTINGS, assign, default_values, lookup
-from hermes_memory_core.config.layers import Layer, Problem, sort_environment, sort_mapping, suggest
+from hermes_memory_core.config.layers import (
+    ENVIRONMENT,
+    Layer,
+    Problem,
+    sort_environment,
+    sort_mapping,
+    suggest,
+)
 from hermes_memory_core.config.yamlfile import FILE_NAME, parse_mapping, read_config
 from hermes_memory_core.errors import ConfigError
 from hermes_memory_core.types import Notice
@@ -168,13 +175,9 @@ def config_error(problems: Sequence[Problem], path: Path) -> ConfigError:
         f"`{problem.key}` {problem.message}" + (f" (in {problem.source})" if problem.source else "")
         for problem in problems
     ]
-    first = problems[0].key
-    known = first if lookup(default_values(), first) is not None else suggest(first)
-    change = f"`hermes config set {first} VALUE`" if first in SETTINGS else "`hermes config edit`"
     return ConfigError(
         "; ".join(lines) + ". Nothing was changed, and no setting was guessed.",
-        hint=f"change it with {change}; `hermes config explain{f' {known}' if known else ''}` says "
-        "what it may be",
+        hint=_way_out(problems[0]),
         details={
             "path": str(path),
             "problems": [
@@ -184,12 +187,28 @@ def config_error(problems: Sequence[Problem], path: Path) -> ConfigError:
     )
 
 
+def _way_out(problem: Problem) -> str:
+    key = problem.key
+    if problem.source.startswith(ENVIRONMENT):
+        return f"change or unset the {problem.source}"
+    if key == "memory.provider":
+        return "`hermes memory use NAME` makes one provider the active one"
+    known = key if lookup(default_values(), key) is not None else suggest(key)
+    change = f"`hermes config set {key} VALUE`" if key in SETTINGS else "`hermes config edit`"
+    explain = f"`hermes config explain{f' {known}' if known else ''}`"
+    return f"change it with {change}; {explain} says what it may be"
+
+
 def _needs_validation(dotted: str, value: Any) -> bool:
     """Whether a value may be wrong: a default given again is known to be right, open mappings are others' business."""
     if dotted in ("providers", "auxiliary"):
         return False
     if any(dotted.startswith(f"{name}.") for name in ("providers", "auxiliary")):
         return False
+    if dotted == "display.platforms":  # Hermes Agent fills it with settings of its own
+        return any(
+            "memory_notifications" in own for own in value.values() if isinstance(own, Mapping)
+        )
     default = SETTINGS.get(dotted)
     return type(value) is not type(default) or value != default
 

@@ -99,10 +99,7 @@ def provider_name(value: Any) -> str:
         if _PROVIDER_NAME.fullmatch(name):
             return name
         raise ValueError("must be one provider's name")
-    raise ValueError(
-        "must be one name: one external provider is active per profile. Switch with "
-        "`hermes memory use NAME`"
-    )
+    raise ValueError("must be one name: one external provider is active per profile")
 
 
 class MemorySection(Section):

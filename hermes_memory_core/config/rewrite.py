@@ -72,12 +72,11 @@ def _set_in_place(text: str, path: Sequence[str], value: Any) -> str:
             start, end = _span(text, key, child)
             gap = " " if text[start - 1] == ":" else ""
             return text[:start] + gap + render(value) + text[end:]
-        if _is_null(child):
-            start, end = _span(text, key, child)
-            if text[start:end].strip():
-                raise _Unsuited  # an explicit null has to go
+        if _is_empty(child):  # `memory:`, `memory: null`, `memory: {}`
+            colon, end = _colon(text, key), _span(text, key, child)[1]
+            _require_block(node)
             indent = " " * (key.start_mark.column + 2)
-            return _insert_after(text, start, indent, path[depth + 1 :], value)
+            return _insert_after(text[:colon] + text[end:], colon, indent, path[depth + 1 :], value)
         _require_mapping(child)
         node, depth = child, depth + 1
 
@@ -138,6 +137,10 @@ def _entry(mapping: Any, name: str, text: str) -> tuple[Any, Any]:
 
 def _is_null(node: Any) -> bool:
     return str(node.tag).endswith(":null")
+
+
+def _is_empty(node: Any) -> bool:
+    return _is_null(node) or (str(node.id) == "mapping" and not node.value)
 
 
 def _colon(text: str, key: Any) -> int:

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hermes_memory_core.config import load_settings
+from hermes_memory_core.config import Secrets, load_settings
 from hermes_memory_core.config.edit import set_value, unset_value
 from hermes_memory_core.config.rewrite import render
+from hermes_memory_core.config.secrets import set_secret
 from hermes_memory_core.config.yamlfile import parse_mapping
 from hermes_memory_core.errors import ConfigError, StoreError, StoreLockedError
 from hermes_memory_core.storage.locks import file_lock
@@ -35,6 +36,8 @@ folded: >-
   one
   two
 display: {compact: false,  memory_notifications: on} # flow
+hooks: {} # none
+skills: null
 
 # the end
 """
@@ -80,6 +83,13 @@ def changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
             [],
             ["providers:", "  honcho:", '    "工作区": "你好: #1"'],
         ),
+        (
+            "hooks.output_spill.max_chars",
+            "9",
+            ["hooks: {} # none"],
+            ["hooks: # none", "  output_spill:", "    max_chars: 9"],
+        ),
+        ("skills.write_approval", True, ["skills: null"], ["skills:", "  write_approval: true"]),
         ("plugins.disabled", "a, b", [], ["plugins:", "  disabled: [a, b]"]),
     ],
 )
@@ -301,6 +311,7 @@ def _set_many(directory, prefix, ready):
     ready.wait()
     for number in range(12):
         set_value(directory, f"providers.{prefix}.k{number}", number)
+        set_secret(directory, f"{prefix}_{number}", f"value {number}")
 
 
 @pytest.mark.process
@@ -319,6 +330,8 @@ def test_two_processes_setting_different_keys_lose_none(tmp_path):
     loaded = load_settings(tmp_path, environ={})
     for name in ("a", "b"):
         assert loaded.provider_config(name) == {f"k{number}": number for number in range(12)}
+        for number in range(12):
+            assert Secrets.load(tmp_path).get(f"{name}_{number}") == f"value {number}"
 
 
 # ---------------------------------------------------------------- properties
