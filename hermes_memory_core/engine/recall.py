@@ -6,6 +6,7 @@ session and is then labelled with its age; it never reaches another session.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -16,8 +17,9 @@ from hermes_memory_core.engine.dedupe import LineFilter
 from hermes_memory_core.engine.fence import fence, remove_tags, strip_fences
 from hermes_memory_core.engine.pool import Job
 from hermes_memory_core.engine.spill import Spill, SpillSettings
-from hermes_memory_core.safety import scan
 from hermes_memory_core.types import Recall, RecallReport, RecallState, SessionInfo
+
+logger = logging.getLogger(__name__)
 
 LATE_SESSIONS = 256
 """Sessions for which a late recall is kept, oldest out first."""
@@ -97,7 +99,12 @@ class Gatherer:
         lines = LineFilter(known)
         parts, reports = [], []
         for item in found:
-            text, report = self._prepare(item, session, lines)
+            try:
+                text, report = self._prepare(item, session, lines)
+            except Exception as error:
+                # a text that our own scan or filter stumbles over costs that recall, not the turn
+                logger.exception("recall of %s could not be prepared", item.provider)
+                text, report = "", RecallReport(item.provider, "failed", error=describe(error))
             reports.append(report)
             if text:
                 parts.append(text)
@@ -223,6 +230,8 @@ def without_orders(text: str) -> str:
     Only findings of severity ``block`` count: recall is fenced as untrusted already, and honest text about
     attacks must come through.
     """
+    from hermes_memory_core.safety import scan  # its tables cost; sessions without recall need none
+
     findings = [finding for finding in scan(text) if finding.severity == "block"]
     if not findings:
         return text
