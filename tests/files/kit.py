@@ -8,6 +8,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hermes_memory_files import FilesProvider
+
 from hermes_memory_core.types import (
     CallInfo,
     Decision,
@@ -17,7 +19,6 @@ from hermes_memory_core.types import (
     ProviderContext,
     SessionInfo,
 )
-from hermes_memory_files import FilesProvider
 
 SESSION = SessionInfo("s1", "s1")
 _TURNS = itertools.count(1)

@@ -4,10 +4,6 @@ import os
 import socket
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from hermes_memory_core.errors import StoreUnreadableError
 from hermes_memory_files.document import (
     count,
     decode,
@@ -17,6 +13,10 @@ from hermes_memory_files.document import (
     serialise,
     tidy,
 )
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hermes_memory_core.errors import StoreUnreadableError
 
 PIECES = st.sampled_from(
     [
@@ -87,7 +87,7 @@ def test_the_count_is_of_the_joined_text():
         ("§".encode(), (), ()),
         ("one\n§ \ntwo".encode(), ("one\n§ \ntwo",), ()),
         (b"same\n\xc2\xa7\nsame", ("same",), ()),
-        ("# Setup\n\n- uses vim\n- likes tea".encode(), ("# Setup\n\n- uses vim\n- likes tea",), ("plain Markdown without § lines",)),
+        (b"# Setup\n\n- uses vim\n- likes tea", ("# Setup\n\n- uses vim\n- likes tea",), ("plain Markdown without § lines",)),
         ("家里有两只猫".encode(), ("家里有两只猫",), ()),
     ],
 )  # fmt: skip

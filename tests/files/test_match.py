@@ -3,11 +3,10 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from hermes_memory_files.document import note_id
 from hermes_memory_files.match import closest, find, fold, key_of, similarity, too_short
+from hypothesis import given
+from hypothesis import strategies as st
 
 ENTRIES = (
     "User prefers dark mode in all editors",

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import pytest
+from hermes_memory_files.document import parse, serialise
+from hermes_memory_files.history import diff
+from hermes_memory_files.operations import apply, check_limit
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,9 +14,6 @@ from hermes_memory_core.errors import (
     NoteNotFoundError,
 )
 from hermes_memory_core.types import NoteOperation
-from hermes_memory_files.document import parse, serialise
-from hermes_memory_files.history import diff
-from hermes_memory_files.operations import apply, check_limit
 
 
 def run(entries, *steps, echo=str):

@@ -3,11 +3,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from files.kit import HOSTILE, SESSION, desk
-
-from hermes_memory_core.types import Scope
 from hermes_memory_files.document import note_id
 from hermes_memory_files.messages import GUIDANCE
 from hermes_memory_files.snapshot import RULE
+
+from hermes_memory_core.types import Scope
 
 
 def test_the_block_is_exactly_the_documented_one(home):

@@ -7,6 +7,7 @@ import time
 
 import pytest
 from files.kit import HOSTILE, desk
+from hermes_memory_files import commit
 
 from hermes_memory_core.errors import (
     NoteAmbiguousError,
@@ -22,7 +23,6 @@ from hermes_memory_core.errors import (
 )
 from hermes_memory_core.storage.locks import file_lock
 from hermes_memory_core.types import Decision, NoteOperation, NotesStore, Origin
-from hermes_memory_files import commit
 
 
 def history(notes):
