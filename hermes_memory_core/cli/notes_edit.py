@@ -16,7 +16,7 @@ import click
 from hermes_memory_core.cli import output
 from hermes_memory_core.cli.base import Command, option_target
 from hermes_memory_core.cli.notes_read import change_data, diff_text, find_note
-from hermes_memory_core.cli.notes_write import PERSON
+from hermes_memory_core.cli.notes_write import PERSON, in_a_persons_words
 from hermes_memory_core.cli.state import State
 from hermes_memory_core.errors import (
     HermesMemoryError,
@@ -56,7 +56,7 @@ def edit(state: State, id: str | None, target: str | None, draft: Path | None) -
         raise UsageError(
             "An editor needs a person; nothing was changed.", hint='hermes memory replace ID "…"'
         )
-    with state.open() as memory:
+    with state.open(told_anyway=("notes_full",)) as memory:
         store = state.notes(memory)
         if id is not None:
             change = _edit_one(store, id, target)
@@ -85,7 +85,7 @@ def _edit_one(store: NotesStore, id: str, target: str | None) -> NoteWrite | Non
             "An empty text would be no note; nothing was changed.",
             hint=f"hermes memory remove {note.id}",
         )
-    with _kept_as_draft(store, note.target, text, note_id=note.id):
+    with _kept_as_draft(store, note.target, text, note_id=note.id), in_a_persons_words():
         return store.replace(note.target, note.text, text, origin=PERSON)
 
 
@@ -98,7 +98,7 @@ def _edit_all(store: NotesStore, target: Target, draft: Path | None) -> NoteWrit
     entries = parse(text if text is not None else start)
     if entries == before:
         return None
-    with _kept_as_draft(store, target, f"\n{SEPARATOR}\n".join(entries)):
+    with _kept_as_draft(store, target, f"\n{SEPARATOR}\n".join(entries)), in_a_persons_words():
         refuse_conflict(before, store.list(target))
         # `base` lets the store keep, under its lock, what others added; the Protocol has no word for it yet
         rewrite = cast("Any", store).rewrite

@@ -6,6 +6,8 @@ The rules (limits, matching, safety scan) are the store's; here is only how a pe
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -14,7 +16,12 @@ from hermes_memory_core.cli import output
 from hermes_memory_core.cli.base import Command, option_target
 from hermes_memory_core.cli.notes_read import change_data, diff_text, find_note
 from hermes_memory_core.cli.state import State
-from hermes_memory_core.errors import NoteAmbiguousError, UsageError
+from hermes_memory_core.errors import (
+    NoteAmbiguousError,
+    NoteLimitError,
+    NoteNotFoundError,
+    UsageError,
+)
 from hermes_memory_core.types import NoteOperation, Origin
 
 if TYPE_CHECKING:
@@ -109,7 +116,7 @@ def _piped_text() -> str:
 def _change(
     state: State, target: str | None, operation: NoteOperation, why: str, dry_run: bool, done: str
 ) -> None:
-    with state.open() as memory:
+    with state.open(told_anyway=("notes_full",)) as memory, in_a_persons_words(operation):
         store = state.notes(memory)
         where, operation = locate(store, target, operation)
         origin = Origin(who="person", why=why)
@@ -147,6 +154,39 @@ def _change(
         state.hint(f"take it back: hermes memory undo {change.id}")
     elif waiting:
         state.hint("hermes memory pending")
+
+
+@contextmanager
+def in_a_persons_words(operation: NoteOperation | None = None) -> Iterator[None]:
+    """The store explains itself to a model (batches, arguments); here the same facts for a person."""
+    named = f"{operation.old_text!r}" if operation and operation.old_text else "that"
+    try:
+        yield
+    except NoteLimitError as error:
+        facts = error.details
+        if not {"over_by", "current", "limit"} <= facts.keys():
+            raise
+        target = f" --target {facts['target']}" if facts.get("target") else ""
+        raise NoteLimitError(
+            f"That is {facts['over_by']:,} characters too many: the limit is {facts['limit']:,} and "
+            f"{facts['current']:,} are in use. Nothing was changed.",
+            hint=f"make room: hermes memory edit{target}",
+            details=facts,
+        ) from error
+    except NoteNotFoundError as error:
+        raise NoteNotFoundError(
+            f"No note holds {named}; nothing was changed.",
+            hint="hermes memory list",
+            details=error.details,
+        ) from error
+    except NoteAmbiguousError as error:
+        if "matches" not in error.details:
+            raise
+        raise NoteAmbiguousError(
+            f"Several notes hold {named}; nothing was changed.",
+            hint="name one by its id: hermes memory list",
+            details=error.details,
+        ) from error
 
 
 def _write(

@@ -7,7 +7,8 @@ inside the methods that need them.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ class State:
         self.quiet = False
         self.color: bool | None = None
         self.no_input = False
-        self.no_plugins = os.environ.get(NO_PLUGINS, "").strip().lower() not in (
+        self.no_plugins = os.environ.get(NO_PLUGINS, "") not in ("", "0")
             "",
             "0",
             "false",
@@ -55,14 +56,22 @@ class State:
     # -- the memory -----------------------------------------------------------
 
     @contextmanager
-    def open(self) -> Iterator[Memory]:
-        """The memory of the chosen profile, closed when the command is done."""
+    def open(self, *, told_anyway: Collection[str] = ()) -> Iterator[Memory]:
+        """The memory of the chosen profile, closed when the command is done.
+
+        Args:
+            told_anyway: Codes of notices that would only repeat what this command's own error says.
+        """
         from hermes_memory_core.memory import Memory
+
+        def notify(notice: Notice) -> None:
+            if notice.code not in told_anyway:
+                self.notice(notice)
 
         self.set_up_logging()
         with (
             self.plugins_switch(),
-            Memory.open(home=self.home, profile=self.profile, notify=self.notice) as memory,
+            Memory.open(home=self.home, profile=self.profile, notify=notify) as memory,
         ):
             yield memory
 
@@ -162,15 +171,27 @@ class State:
         if yes:
             return True
         self._need_person("This needs a yes; nothing was changed.", "add --yes")
-        return click.confirm(question, err=True)
+        with self._somebody_there():
+            return click.confirm(question, err=True)
 
     def ask_word(self, question: str, word: str, *, yes: bool) -> bool:
         """Have a word typed before something that cannot be taken back."""
         if yes:
             return True
         self._need_person(f"This needs `{word}` typed; nothing was changed.", "add --yes")
-        answer: str = click.prompt(question, default="", show_default=False, err=True)
+        with self._somebody_there():
+            answer: str = click.prompt(question, default="", show_default=False, err=True)
         return answer.strip() == word
+
+    @contextmanager
+    def _somebody_there(self) -> Iterator[None]:
+        """Tell the end of a pipe (a script that answers nothing) from Ctrl-C, which click does not."""
+        try:
+            yield
+        except click.Abort:
+            if sys.stdin is not None and sys.stdin.isatty():
+                raise
+            raise UsageError("Nobody answered; nothing was changed.", hint="add --yes") from None
 
     def _need_person(self, message: str, hint: str) -> None:
         if self.no_input or self.json:
@@ -184,6 +205,11 @@ class State:
             click.echo(output.to_json("error", self.naming.data(error.to_dict()), field="error"))
             return
         click.echo(output.clean(error.message), err=True)
+        for key, title in (("closest_entries", "nearest"), ("matches", "matches")):
+            for text in error.details.get(key) or ():
+                click.echo(
+                    f"  {title}: {output.cut(str(text), output.terminal_width() - 12)}", err=True
+                )
         for line in error.hint.splitlines():
             click.echo("→ " + self.naming.text(line), err=True)
 

@@ -89,6 +89,15 @@ def test_help_and_version_import_nothing_heavy(home, arguments):
         assert "click" not in modules
 
 
+@pytest.mark.parametrize(
+    "arguments", [["memory", "status"], ["memory", "list"], ["--json", "memory"]]
+)
+def test_reading_an_ordinary_home_needs_no_heavy_library(home, arguments):
+    code, modules = modules_after(*arguments, home=home)
+    assert code == 0
+    assert not modules.intersection({"pydantic", "httpx", "rich", "ruamel", "mcp"})
+
+
 def test_only_the_invoked_group_is_imported(home):
     _, modules = modules_after("config", "path", home=home)
     ours = {name for name in modules if name.startswith("hermes_memory_core.cli.")}

@@ -259,6 +259,52 @@ def test_reset_never_asks_where_nobody_can_answer(hermes, notes, option):
     assert notes("memory") == ["mine"]
 
 
+def test_reset_at_the_end_of_a_pipe_is_no_yes(hermes, notes):
+    hermes("memory", "add", "mine")
+    ran = hermes("memory", "reset", stdin="")
+    assert ran.code == 2
+    assert "--yes" in ran.err
+    assert notes("memory") == ["mine"]
+
+
+def test_errors_of_notes_speak_to_a_person_and_show_what_is_near(hermes):
+    hermes("memory", "add", "The kettle is in the kitchen")
+    ran = hermes("memory", "remove", "the kettel is in the kitchen")
+    assert "old_text" not in ran.err
+    assert "nearest: The kettle is in the kitchen" in ran.err
+    ran = hermes("memory", "add", "x" * 3000)
+    assert "operations" not in ran.err
+    assert "2,200" in ran.err
+    assert "831 characters too many" in ran.err
+    assert "→ make room: hermes memory edit" in ran.err
+    assert ran.err.count("hermes memory edit") == 1, "the same news twice"
+
+
+def test_a_write_that_needs_approval_is_not_called_done(hermes, notes, monkeypatch):
+    from hermes_memory_core.types import NoteWrite, Origin
+
+    class Store:
+        def list(self, target=None, *, scope=None):
+            return []
+
+        def usage(self, target, *, scope=None):
+            from hermes_memory_core.types import NoteUsage
+
+            return NoteUsage(target, 0, 2200, 0)
+
+        def add(self, target, text, *, scope=None, origin=None):
+            return NoteWrite("p1", 0.0, target, "add", (), (text,), Origin(), status="proposed")
+
+    monkeypatch.setattr(
+        "hermes_memory_core.cli.state.State.notes", staticmethod(lambda memory: Store())
+    )
+    ran = hermes("memory", "add", "wait for me")
+    assert "Not written yet" in ran.out
+    assert "→ hermes memory pending" in ran.err
+    data = hermes("memory", "add", "wait for me", "--json").data
+    assert (data["changed"], data["waiting"]) == (False, True)
+
+
 # ---------------------------------------------------------------- the editor
 
 
@@ -343,7 +389,9 @@ def test_edit_over_the_limit_writes_nothing_and_keeps_the_draft(hermes, notes, e
     ran = hermes("memory", "edit")
     assert ran.code == 1
     assert notes("memory") == ["one"]
-    assert len(list((home / "memories").glob("edit-*.draft.md"))) == 1
+    (draft,) = (home / "memories").glob("edit-*.draft.md")
+    assert f"--draft '{draft}'" in ran.err
+    assert "characters too many" in ran.err
 
 
 def test_edit_one_note_by_its_id(hermes, notes, editor):
