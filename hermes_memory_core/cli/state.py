@@ -41,11 +41,6 @@ class State:
         self.color: bool | None = None
         self.no_input = False
         self.no_plugins = os.environ.get(NO_PLUGINS, "") not in ("", "0")
-            "",
-            "0",
-            "false",
-            "no",
-        )
 
     def keep(self, name: str, value: Any) -> None:
         """Remember one global option, wherever on the line it stood; the last one wins."""
