@@ -16,7 +16,8 @@ How = Literal["entry", "id", "text", "loose"]
 Span = tuple[int, int]
 
 MIN_FRAGMENT_WEIGHT = 3
-"""What a fragment must weigh to name an entry that will be lost: three letters, or two wide characters."""
+"""What a fragment must weigh to name an entry that will be lost: three characters, wide ones
+counting double, with a letter or digit among them."""
 CLOSEST_MIN_SIMILARITY = 0.3
 CLOSEST_COUNT = 5
 _COMPARE_CHARS = 2_000
@@ -143,8 +144,12 @@ def _occurrences(text: str, wanted: str) -> Iterator[Span]:
 def too_short(needle: str, entry: str) -> bool:
     """True when a fragment says too little to be trusted with an entry that will be lost."""
     weight = sum(
-        2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in needle if char.isalnum()
+        2 if unicodedata.east_asian_width(char) in "WF" else 1
+        for char in needle
+        if not char.isspace()
     )
+    if not any(char.isalnum() for char in needle):
+        weight = 0
     return weight < MIN_FRAGMENT_WEIGHT and 2 * len(needle.strip()) < len(entry)
 
 
