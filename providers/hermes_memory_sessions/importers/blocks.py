@@ -7,7 +7,7 @@ from typing import Any
 
 from hermes_memory_core.types import Message
 
-from .content import flatten, mapping, shown, string, tool_call
+from .content import flatten, mapping, shown, string, tool_call, word
 
 Skip = Callable[[str], None]
 
@@ -17,7 +17,7 @@ _CALLS = {"tool_use", "server_tool_use", "mcp_tool_use"}
 def has_blocks(content: Any) -> bool:
     """Whether a content list speaks of tools in Anthropic's way."""
     return isinstance(content, list) and any(
-        mapping(part).get("type") in _CALLS or mapping(part).get("type") == "tool_result"
+        word(mapping(part).get("type")) in _CALLS or mapping(part).get("type") == "tool_result"
         for part in content
     )
 
@@ -69,7 +69,7 @@ def assistant_message(
             texts.append(part)
             continue
         block = mapping(part)
-        kind = block.get("type")
+        kind = word(block.get("type"))
         if kind in _CALLS:
             call = tool_call(block.get("name"), block.get("input"), block.get("id"))
             calls.append(call)

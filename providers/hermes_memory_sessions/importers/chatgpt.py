@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from hermes_memory_core.types import Message
 
-from .content import compact_json, flatten, mapping, role_of, shown, string, tool_call
+from .content import compact_json, flatten, mapping, role_of, shown, string, tool_call, word
 from .jsonarray import ArrayReader
 from .records import Format, ImportedConversation, Record, SkippedItem, Tally
 from .textfile import NOTE_BYTES, Source, text_of
@@ -194,7 +194,7 @@ def _message(raw: Any, node_id: str, tools: dict[str, str], now: float) -> Messa
     author = mapping(raw.get("author"))
     role = role_of(author.get("role"))
     content = raw.get("content")
-    kind = mapping(content).get("content_type")
+    kind = word(mapping(content).get("content_type"))
     if role is None:
         return f"unknown role {shown(author.get('role'))}"
     if kind in _THINKING or raw.get("channel") == "analysis":
@@ -208,7 +208,7 @@ def _message(raw: Any, node_id: str, tools: dict[str, str], now: float) -> Messa
         return (
             ""
             if role == "system" or kind == "text"
-            else f"no text in content of type {shown(kind)}"
+            else f"no text in content of type {shown(mapping(content).get('content_type'))}"
         )
     at = parse_time(raw.get("create_time"), now=now)
     recipient = string(raw.get("recipient"))

@@ -10,7 +10,7 @@ from typing import Any
 from hermes_memory_core.types import Message
 
 from .blocks import assistant_message, user_messages
-from .content import flatten, mapping, shown, string
+from .content import flatten, mapping, shown, string, word
 from .records import Format, ImportedConversation, Record, Tally
 from .textfile import Source, json_lines
 from .timeline import parse_time, with_times
@@ -61,7 +61,7 @@ class _Reader:
 
     def line(self, number: int, row: dict[str, Any]) -> None:
         """Take one line in, or count why not."""
-        kind = row.get("type")
+        kind = word(row.get("type"))
         if kind in _TITLES:
             self._title(kind, row)
             return
@@ -72,10 +72,9 @@ class _Reader:
         self.forked_from = self.forked_from or fork
         if kind == "attachment":
             row = self._queued(row)
-            kind = row.get("type")
+            kind = word(row.get("type"))
         if kind not in ("user", "assistant"):
-            named = shown(kind) if kind is not None else "nothing"
-            self.tally.add(f"line of type {named} is no conversation", number)
+            self.tally.add(f"line of type {shown(row.get('type'))} is no conversation", number)
             return
         self._message(kind, number, row)
 

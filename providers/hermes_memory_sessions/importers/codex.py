@@ -10,7 +10,7 @@ from typing import Any
 
 from hermes_memory_core.types import Message
 
-from .content import compact_json, flatten, mapping, role_of, shown, string, tool_call
+from .content import compact_json, flatten, mapping, role_of, shown, string, tool_call, word
 from .jsonarray import documents
 from .records import Format, ImportedConversation, Record, Tally
 from .textfile import NOTE_BYTES, Source, head_of, is_jsonl, json_lines
@@ -110,7 +110,7 @@ class _Reader:
             del kept[cut:]
 
     def _item(self, number: int, item: dict[str, Any], at: float | None) -> None:
-        kind = item.get("type", "message" if "role" in item else None)
+        kind = word(item.get("type", "message" if "role" in item else None))
         if kind == "message":
             self._message(number, item, at)
         elif kind in ("function_call", "custom_tool_call", "local_shell_call", "web_search_call"):
@@ -129,8 +129,7 @@ class _Reader:
         elif kind == "reasoning":
             self.tally.add("thinking (not imported)", number)
         else:
-            named = shown(kind) if kind is not None else "nothing"
-            self.tally.add(f"line of type {named} is no conversation", number)
+            self.tally.add(f"line of type {shown(item.get('type'))} is no conversation", number)
 
     def _message(self, number: int, item: dict[str, Any], at: float | None) -> None:
         role = role_of(item.get("role"))

@@ -66,6 +66,11 @@ def count(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
+def word(value: Any) -> str:
+    """A string as it is, "" for anything else: safe to look up where the input should have a word."""
+    return value if isinstance(value, str) else ""
+
+
 def shown(value: Any) -> str:
     """A value of the input as it may stand in a reason: a word quoted and cut short, else its kind."""
     if isinstance(value, str):
@@ -129,7 +134,7 @@ def _collect(content: Any, texts: list[str], attached: Counter[str], depth: int)
 def has_thinking(content: Any) -> bool:
     """Whether a list of parts holds a thinking part."""
     return isinstance(content, list) and any(
-        mapping(part).get("type") in THINKING_PARTS for part in content
+        word(mapping(part).get("type")) in THINKING_PARTS for part in content
     )
 
 

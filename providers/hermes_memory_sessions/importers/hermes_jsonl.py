@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from hermes_memory_core.types import AgentContext, Message
 
-from .content import count, mapping, openai_message, shown, string
+from .content import count, mapping, openai_message, shown, string, word
 from .jsonarray import documents
 from .records import ImportedConversation, Record, Tally
 from .textfile import NOTE_BYTES, Source, json_lines
@@ -67,7 +67,7 @@ def stored_message(raw: Any, now: float) -> Message | str:
         # Hermes Agent: (active 0, compacted 0) is rewound; ours names the state
         if raw.get("state") == "undone" or (raw.get("active") == 0 and not raw.get("compacted")):
             return REWOUND
-        if raw.get("role") in _NO_REPLAY:
+        if word(raw.get("role")) in _NO_REPLAY:
             return "bookkeeping line"
         raw = {"timestamp": raw.get("ts"), **raw} if "ts" in raw else raw
     return openai_message(raw, now)
@@ -129,7 +129,7 @@ class _Transcript:
         """By id, in order; messages without an id get one of their own."""
 
     def event(self, number: int, event: dict[str, Any]) -> None:
-        kind = event.get("type")
+        kind = word(event.get("type"))
         for raw in self._messages_in(event):
             message = stored_message(raw, self._source.now)
             if isinstance(message, str):
@@ -151,8 +151,7 @@ class _Transcript:
         elif kind in ("undo", "delete"):
             self._remove(number, event)
         elif kind not in _SILENT:
-            named = shown(kind) if kind is not None else "nothing"
-            self._tally.add(f"line of type {named} is no conversation", number)
+            self._tally.add(f"line of type {shown(event.get('type'))} is no conversation", number)
         if kind == "import":
             self._origin = string(event.get("origin"))
 

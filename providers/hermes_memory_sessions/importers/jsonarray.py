@@ -122,7 +122,9 @@ class ArrayReader:
 
     def _pass_over(self, reason: str, index: int) -> tuple[bool, None]:
         """Go to the end of the element by counting brackets outside strings, keeping nothing."""
-        if not self._find_end():
+        if self._peek() in "}]":
+            self._start += 1  # a bracket nobody opened: without this step it would be met for ever
+        elif not self._find_end():
             self._torn = True
             reason = "file ends in the middle of an item"
         self._tally.add(reason, index)

@@ -5,9 +5,10 @@ import sqlite3
 import zipfile
 
 import pytest
-from hermes_memory_core.errors import StoreError, UsageError
 from hermes_memory_sessions.importers import DESCRIPTIONS, Format, detect
 from hermes_memory_sessions.importers.detect import keys_of
+
+from hermes_memory_core.errors import StoreError, UsageError
 
 EXPECTED = {
     "openai.json": Format.OPENAI,

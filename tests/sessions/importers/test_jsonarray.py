@@ -83,6 +83,14 @@ def test_values_one_after_the_other(chunk):
     assert not reasons
 
 
+@pytest.mark.parametrize(
+    "text", ["]", "}{", '[}, {"n": 1}]', "[1}}", '{"n": 1}]]]', "[,,]", ",", "]" * 5000]
+)
+def test_brackets_nobody_opened_do_not_stop_it(text, chunk):
+    found, _ = run(text)
+    assert all(value in ({"n": 1}, 1) for _, value in found)
+
+
 def test_nothing_at_all():
     assert run("") == ([], {})
     assert run("  \n") == ([], {})
@@ -106,7 +114,9 @@ def test_memory_does_not_grow_with_the_file():
 
     reader = ArrayReader(Endless(), Tally("f"))
     largest = 0
-    for count, _ in enumerate(reader, 1):
+    count = 0
+    for _ in reader:
+        count += 1
         largest = max(largest, len(reader._buffer))
     assert count == 400
     assert largest < 300_000

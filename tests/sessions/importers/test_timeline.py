@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import pytest
-from hermes_memory_core.types import Message
 from hermes_memory_sessions.importers.records import ImportedConversation
 from hermes_memory_sessions.importers.timeline import (
     NOTE_FILE,
@@ -11,6 +10,8 @@ from hermes_memory_sessions.importers.timeline import (
     parse_time,
     with_times,
 )
+
+from hermes_memory_core.types import Message
 
 NOW = 1_800_000_000.0
 AT = 1_770_200_000.0
