@@ -41,16 +41,16 @@ def file_lock(path: Path, timeout_s: float = DEFAULT_TIMEOUT_S) -> Iterator[None
     create_private(path)
     lock = FileLock(path, timeout=timeout_s, thread_local=False, is_singleton=False)
     started = time.monotonic()
-    try:
-        with translate_os_errors(path):
+    with translate_os_errors(path):
+        try:
             lock.acquire(poll_interval=0.005)
-    except Timeout as error:
-        raise StoreLockedError(
-            f"`{path.name.removesuffix('.lock')}` was in use by another process for "
-            f"{time.monotonic() - started:.0f} s; nothing was changed.",
-            hint="try again, or close the other program that uses this home",
-            details={"path": str(path), "timeout_s": timeout_s},
-        ) from error
+        except Timeout as error:  # an OSError too, so it is caught before the translation sees it
+            raise StoreLockedError(
+                f"`{path.name.removesuffix('.lock')}` was in use by another process for "
+                f"{time.monotonic() - started:.0f} s; nothing was changed.",
+                hint="try again, or close the other program that uses this home",
+                details={"path": str(path), "timeout_s": timeout_s},
+            ) from error
     try:
         yield
     finally:
