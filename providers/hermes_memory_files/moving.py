@@ -33,7 +33,7 @@ from hermes_memory_core.types import (
 from hermes_memory_files.document import FILE_NAMES, TARGETS, decode, note_id
 from hermes_memory_files.match import key_of
 from hermes_memory_files.places import Place, backups, known_places
-from hermes_memory_files.screen import shorten
+from hermes_memory_files.screen import one_line
 from hermes_memory_files.store import FilesStore
 
 KIND = "note"
@@ -123,14 +123,17 @@ def forgotten(
         if not place.folder.is_dir():
             continue
         where = "" if place.scope.kind == "profile" else f" of {place.scope.key}"
-        with ExitStack() as locks:
-            if not dry_run:
-                for target in TARGETS:
+        try:
+            with ExitStack() as locks:
+                for target in () if dry_run else TARGETS:
                     locks.enter_context(file_lock(place.lock(target)))
-            receipts.append(_from_notes(store, place, holds, where, dry_run))
-            gone = place.log.purge(holds, FORGOTTEN, dry_run=dry_run)
-            receipts.append(_receipt(f"notes history{where}", gone, dry_run))
-            receipts.append(_from_backups(place, holds, where, dry_run))
+                receipts.append(_from_notes(store, place, holds, where, dry_run))
+                gone = place.log.purge(holds, FORGOTTEN, dry_run=dry_run)
+                receipts.append(_receipt(f"notes history{where}", gone, dry_run))
+                receipts.append(_from_backups(place, holds, where, dry_run))
+        except StoreError as error:
+            reason = f"not all could be looked at: {error.message}"
+            receipts.append(ForgetReceipt(f"notes files{where}", 0, reason=reason))
     return [receipt for receipt in receipts if receipt.matched or receipt.reason]
 
 
@@ -165,7 +168,7 @@ def _from_backups(
 
 
 def _receipt(place: str, found: Sequence[str], dry_run: bool, reason: str = "") -> ForgetReceipt:
-    previews = tuple(shorten(" ".join(text.split()), PREVIEW_CHARS) for text in found[:5])
+    previews = tuple(one_line(text, PREVIEW_CHARS) for text in found[:5])
     removed = 0 if dry_run else len(found)
     return ForgetReceipt(place, len(found), removed, previews, reason)
 

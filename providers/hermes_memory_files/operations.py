@@ -249,6 +249,8 @@ def check_limit(
     if limit <= 0 or would_be <= limit or set(after) <= set(before):
         return
     current, over_by = count(before), would_be - limit
+    shown = capped([echo(entry) for entry in before], max(2 * limit, 4_000))
+    left_out = len(before) - len(shown)
     raise NoteLimitError(
         messages.over_limit(target, would_be, limit, over_by),
         hint=f"hermes memory list --target {target}",
@@ -258,20 +260,20 @@ def check_limit(
             "would_be": would_be,
             "limit": limit,
             "usage": messages.usage_short(current, limit),
-            "current_entries": capped([echo(entry) for entry in before], max(2 * limit, 4_000)),
+            "current_entries": shown,
+            **({"left_out": left_out} if left_out else {}),
         },
     )
 
 
 def capped(texts: Sequence[str], max_chars: int) -> list[str]:
-    """As many of the texts as fit, the rest counted: an oversize file must not flood the context."""
+    """As many of the texts as fit, from the first: an oversize file must not flood the context."""
     kept: list[str] = []
     room = max_chars
-    for index, text in enumerate(texts):
+    for text in texts:
         shown = shorten(text, 2_000)
         room -= len(shown)
         if room < 0:
-            kept.append(f"[{len(texts) - index} more entries are not shown]")
             break
         kept.append(shown)
     return kept

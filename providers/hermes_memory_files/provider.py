@@ -14,6 +14,7 @@ from hermes_memory_core.types import (
     Health,
     ImportCounts,
     MemoryRecord,
+    NotesStore,
     ProviderContext,
     Scope,
     SessionInfo,
@@ -36,7 +37,8 @@ class FilesProvider:
     @hookimpl
     def stores(self) -> Mapping[str, Any]:
         """The notes store, also when both targets are out of the prompt: the command line still needs it."""
-        return {"notes": self._store}
+        notes: NotesStore = self._store
+        return {"notes": notes}
 
     @hookimpl
     def system_block(self, session: SessionInfo) -> str | None:

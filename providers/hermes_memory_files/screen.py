@@ -6,9 +6,7 @@ stored on disk: a marker in the file could be written by anybody (spec/builtin.m
 
 from __future__ import annotations
 
-import threading
 from bisect import bisect_right
-from collections import OrderedDict
 from collections.abc import Sequence
 
 from hermes_memory_core.types import Finding, Target
@@ -22,23 +20,19 @@ class Screen:
     """Verdicts on texts, each text scanned once per process."""
 
     def __init__(self) -> None:
-        self._verdicts: OrderedDict[object, tuple[Finding, ...]] = OrderedDict()
-        self._guard = threading.Lock()
+        # a plain dict and no lock: a lock held by another thread would stay held in a forked child
+        self._verdicts: dict[str, tuple[Finding, ...]] = {}
 
     def findings(self, text: str) -> tuple[Finding, ...]:
         """Everything the scan says about one text."""
-        with self._guard:
-            known = self._verdicts.get(text)
-            if known is not None:
-                self._verdicts.move_to_end(text)
-                return known
-        from hermes_memory_core.safety import scan
+        found = self._verdicts.get(text)
+        if found is None:
+            from hermes_memory_core.safety import scan
 
-        found = tuple(scan(text))
-        with self._guard:
+            found = tuple(scan(text))
+            if len(self._verdicts) >= _REMEMBERED:
+                self._verdicts.clear()
             self._verdicts[text] = found
-            while len(self._verdicts) > _REMEMBERED:
-                self._verdicts.popitem(last=False)
         return found
 
     def blocked(self, text: str) -> tuple[str, ...]:
@@ -102,3 +96,10 @@ def placeholder(target: Target, text: str, reasons: Sequence[str]) -> str:
 def shorten(text: str, max_chars: int) -> str:
     """The text, or its beginning and an ellipsis, in at most ``max_chars``."""
     return text if len(text) <= max_chars else text[: max_chars - 1].rstrip() + "…"
+
+
+def one_line(text: str, max_chars: int) -> str:
+    """The text for a person's terminal: one line, nothing that is not printable, shortened."""
+    return shorten(
+        " ".join("".join(c if c.isprintable() else " " for c in text).split()), max_chars
+    )

@@ -43,7 +43,7 @@ from hermes_memory_files.document import (
 )
 from hermes_memory_files.history import Change
 from hermes_memory_files.places import Place, Settings, place_of
-from hermes_memory_files.screen import Screen, placeholder, shorten
+from hermes_memory_files.screen import Screen, one_line, placeholder
 from hermes_memory_files.undo import undone
 
 
@@ -350,7 +350,7 @@ class FilesStore:
         for text, why in zip(document.entries, reasons, strict=True):
             if why:
                 one = note_id(text)
-                preview = shorten(" ".join(text.split()), ops.MATCH_CHARS)
+                preview = one_line(text, ops.MATCH_CHARS)
                 self._context.notify(
                     Notice(
                         code="note_blocked",

@@ -6,18 +6,16 @@ Shapes: spec/builtin.md section 1.5 with the additions of design.md D1 to D4. Al
 from __future__ import annotations
 
 import json
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from hermes_memory_core.errors import HermesMemoryError
+from hermes_memory_core.errors import HermesMemoryError, NoteLimitError
 from hermes_memory_core.types import CallInfo, Origin, SessionInfo, Target, ToolResult, ToolSpec
 from hermes_memory_files import messages
 from hermes_memory_files.arguments import ACTIONS, Call, parse_call
 from hermes_memory_files.commit import Outcome
-from hermes_memory_files.document import FILE_NAMES, note_id
+from hermes_memory_files.document import FILE_NAMES
 from hermes_memory_files.operations import Step, capped, short_list
 from hermes_memory_files.places import FOLDER
 from hermes_memory_files.store import FilesStore
@@ -161,16 +159,17 @@ class MemoryTool:
         scope = store.settings.scope_of(session)
         notes = store.list(target, scope=scope)
         limit = store.settings.limits[target]
-        shown = capped(
-            store.screen.all_shown(target, [note.text for note in notes]), max(2 * limit, 4_000)
-        )
+        texts = store.screen.all_shown(target, [note.text for note in notes])
+        shown = capped(texts, max(2 * limit, 4_000))
+        left_out = len(notes) - len(shown)
         return {
             "success": True,
             "target": target,
             "usage": messages.usage_long(store.usage(target, scope=scope)),
             "entry_count": len(notes),
             "entries": shown,
-            "ids": [note_id(note.text) for note in notes[: len(shown)]],
+            "ids": [note.id for note in notes[: len(shown)]],
+            **({"left_out": left_out} if left_out else {}),
         }
 
     def _failed(
@@ -178,7 +177,7 @@ class MemoryTool:
     ) -> dict[str, Any]:
         details = dict(error.details)
         answer: dict[str, Any] = {"success": False, "error": error.message}
-        if error.hint:
+        if error.hint and not isinstance(error, NoteLimitError):  # the way out is in the message
             answer["hint"] = error.hint
         if details.pop("needs_entries", False) or "current_entries" in details:
             self._add_inventory(session, arguments, details)
@@ -255,8 +254,9 @@ class Failures:
     """
 
     def __init__(self) -> None:
-        self._turns: OrderedDict[str, tuple[str | None, set[str]]] = OrderedDict()
-        self._guard = threading.Lock()
+        # a plain dict and no lock: a lock held by another thread would stay held in a forked child, and
+        # a session's own calls come one after another
+        self._turns: dict[str, tuple[str | None, frozenset[str]]] = {}
 
     def key(self, session_id: str, turn_id: str | None, arguments: object) -> Key:
         """What makes two calls the same."""
@@ -264,30 +264,22 @@ class Failures:
         return session_id, turn_id, text
 
     def seen(self, key: Key) -> bool:
-        """True when this call has failed in this turn; forgets the turns before."""
+        """True when this call has failed in this turn; forgets what no longer counts."""
         session_id, turn_id, text = key
-        with self._guard:
-            turn, calls = self._turns.get(session_id, (turn_id, set()))
-            if turn != turn_id:
-                del self._turns[session_id]
-                return False
-            if turn_id is None and text not in calls:
-                calls.clear()
-            return text in calls
+        turn, calls = self._turns.get(session_id, (turn_id, frozenset()))
+        if turn != turn_id or (turn_id is None and text not in calls):
+            self.clear(session_id)
+            return False
+        return text in calls
 
     def add(self, key: Key) -> None:
         """Remember a failed call."""
         session_id, turn_id, text = key
-        with self._guard:
-            turn, calls = self._turns.pop(session_id, (turn_id, set()))
-            if turn != turn_id:
-                calls = set()
-            calls.add(text)
-            self._turns[session_id] = (turn_id, calls)
-            while len(self._turns) > _SESSIONS_REMEMBERED:
-                self._turns.popitem(last=False)
+        turn, calls = self._turns.get(session_id, (turn_id, frozenset()))
+        if len(self._turns) >= _SESSIONS_REMEMBERED:
+            self._turns.clear()
+        self._turns[session_id] = (turn_id, (calls if turn == turn_id else frozenset()) | {text})
 
     def clear(self, session_id: str) -> None:
         """Something was written: what failed before may work now."""
-        with self._guard:
-            self._turns.pop(session_id, None)
+        self._turns.pop(session_id, None)
