@@ -14,7 +14,7 @@ from hermes_memory_core.cli.state import State
 from hermes_memory_core.errors import ConfigError, StoreLockedError, UsageError
 
 
-@click.command("set", cls=Command, context_settings={"ignore_unknown_options": True})
+@click.command("set", cls=Command)
 @click.argument("key")
 @click.argument("value")
 @click.pass_obj

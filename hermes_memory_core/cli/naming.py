@@ -52,7 +52,7 @@ class Naming:
 
     def _prefix_for(self, first: str) -> str:
         """What goes before a command whose first word is ``first``: its own choice of profile stands."""
-        if first in ("-p", "--profile"):
+        if first in ("-p", "--profile", "profile"):  # `profile create NAME` names one itself
             home = [] if self.home is None else ["--home", shlex.quote(self.home)]
             return " ".join([self.program, *home])
         return self.program if first.startswith("-") else self.prefix

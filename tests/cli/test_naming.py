@@ -54,6 +54,15 @@ def test_hints_stay_in_the_profile_and_home_they_came_from():
     )
 
 
+def test_a_command_about_profiles_is_not_run_inside_the_missing_one():
+    naming = Naming("hermes")
+    naming.profile = "wrok"
+    assert (
+        naming.text("`hermes profile create wrok` makes it")
+        == "`hermes profile create wrok` makes it"
+    )
+
+
 def test_json_hints_are_rewritten_at_any_depth_and_nothing_else_is():
     data = {
         "next": "hermes doctor",
