@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from .textfile import Meter
 MAX_WAITING = 200_000
 """Messages of conversations held back for a parent that comes later; beyond that the oldest goes without it."""
 
-_PLAIN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_MAX_ID = 200
 _OUTCOMES = ("imported", "unchanged", "extended")
 
 
@@ -56,11 +55,12 @@ def session_id_for(origin_key: str, own: str | None = None) -> str:
 
     The same conversation gets the same id on every machine and at every import.
     """
-    if own is not None and _PLAIN_ID.fullmatch(own):
-        return own
     kind, _, rest = origin_key.partition(":")
-    if kind == "hermes" and _PLAIN_ID.fullmatch(rest):
-        return rest
+    if own is None and kind == "hermes":
+        own = rest
+    # the store makes a safe file name of any id; a changed id would make a second session of the same one
+    if own and len(own) <= _MAX_ID and own.isprintable():
+        return own
     digest = hashlib.sha256(origin_key.encode("utf-8", "replace")).hexdigest()[:20]
     return f"{kind}-{digest}"
 
