@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from hermes_memory_core.hookspecs import hookimpl
-from hermes_memory_core.types import ProviderContext
+from hermes_memory_core.types import (
+    ForgetReceipt,
+    Health,
+    ImportCounts,
+    MemoryRecord,
+    ProviderContext,
+    Recall,
+    Scope,
+    SessionInfo,
+    ToolResult,
+    ToolSpec,
+)
 
+from . import records, tool
+from .recall import recall
 from .store import History
 
 
@@ -18,10 +32,68 @@ class SessionsProvider:
         self.context = context
         self.history = History(context)
 
+    # ------------------------------------------------------------ conversation
+
+    @hookimpl
+    def start_session(self) -> None:
+        """Old sessions go, if ``sessions.auto_prune`` says so, at most once a day."""
+        self.history.auto_prune()
+
+    @hookimpl
+    def system_block(self) -> str | None:
+        """One sentence on when to search."""
+        return tool.GUIDANCE
+
+    @hookimpl
+    def tools(self) -> Sequence[ToolSpec]:
+        """``session_search``."""
+        return [tool.SPEC]
+
+    @hookimpl
+    def call_tool(self, session: SessionInfo, arguments: Mapping[str, Any]) -> ToolResult:
+        """Search, browse, read or scroll."""
+        data = tool.call(self.history, session, arguments)
+        return ToolResult(data, ok=bool(data["success"]))
+
+    @hookimpl
+    def prefetch(self, session: SessionInfo, query: str, deadline: float) -> Recall | None:
+        """Past evidence for this turn, when ``memory.history_recall`` is on."""
+        memory = self.context.settings.get("memory") or {}
+        if memory.get("history_recall", "off") != "on":
+            return None
+        return recall(self.history, session, query, deadline)
+
+    # ------------------------------------------------------------ care
+
     @hookimpl
     def stores(self) -> Mapping[str, Any]:
         """The history store."""
         return {"history": self.history}
+
+    @hookimpl
+    def health(self) -> Health:
+        """A search and a look at the index, not only at the file."""
+        return records.health(self.history)
+
+    @hookimpl
+    def forget(self, scope: Scope | None, query: str, dry_run: bool) -> Sequence[ForgetReceipt]:
+        """Messages and titles that contain the query, in transcripts, database and trash."""
+        return self.history.forget(query, scope=scope, dry_run=dry_run)
+
+    @hookimpl
+    def export_memories(self, scope: Scope | None) -> Iterator[MemoryRecord]:
+        """Every message that was not taken back."""
+        return records.export(self.history, scope)
+
+    @hookimpl
+    def import_memories(self, records_: Iterable[MemoryRecord]) -> ImportCounts:
+        """Messages of an export, by session; what is there already is counted as a duplicate."""
+        return records.take(self.history, records_)
+
+    @hookimpl
+    def backup_paths(self) -> Sequence[Path]:
+        """Nothing: transcripts and database lie in the profile."""
+        return []
 
     @hookimpl
     def close(self) -> None:

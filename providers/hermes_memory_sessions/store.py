@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from .care import CareMixin
-from .store_read import ReadMixin
+from .export import ExportMixin
+from .prune import PruneMixin
 from .store_write import WriteMixin
 
 
-class History(WriteMixin, ReadMixin, CareMixin):
+class History(WriteMixin, ExportMixin, CareMixin, PruneMixin):
     """All conversations of one profile; see ``hermes_memory_core.types.HistoryStore`` for the contract.
 
     Beyond the Protocol: ``session_info``, ``search_filtered``, ``lineage_ids``, ``next_title``, ``archive``,
-    ``pin``, ``plan_prune``, ``prune``, ``trash``, ``restore``, ``empty_trash``, ``forget``, ``optimise``,
-    ``repair``, ``restore_backup``, ``export``, ``import_session``, ``flush``, ``close``.
+    ``pin``, ``import_session``, ``export``, ``trashed``, ``restore_session``, ``empty_trash``, ``forget``,
+    ``plan_prune``, ``prune``, ``auto_prune``, ``repair``, ``restore_backup``, ``optimise``, ``flush``, ``close``.
     """

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from hermes_memory_core.errors import SessionNotFoundError
@@ -163,6 +164,54 @@ class ReadMixin(StoreBase):
         )
         rows = self.query(lambda db: db.execute(statement, (*values, limit, offset)).fetchall())
         return [session_record(row) for row in rows]
+
+    def records(self, session_ids: Iterable[str]) -> dict[str, SessionRecord]:
+        """Several sessions by id; unknown ones are left out."""
+        rows = self.query(
+            lambda db: db.execute(
+                f"SELECT {SESSION_COLUMNS} FROM json_each(?) j JOIN sessions s ON s.id = j.value",
+                (json.dumps(sorted(session_ids)),),
+            ).fetchall()
+        )
+        return {row[0]: session_record(row) for row in rows}
+
+    def all_ids(self, scope_key: str | None = None) -> list[str]:
+        """Every session, oldest first."""
+        rows = self.query(
+            lambda db: db.execute(
+                "SELECT id FROM sessions WHERE ? IS NULL OR scope_key = ? ORDER BY started_at, key",
+                (scope_key, scope_key),
+            ).fetchall()
+        )
+        return [row[0] for row in rows]
+
+    def sources(self) -> list[str]:
+        """Every source there is."""
+        rows = self.query(
+            lambda db: db.execute("SELECT DISTINCT source FROM sessions ORDER BY 1").fetchall()
+        )
+        return [row[0] for row in rows]
+
+    def owner_of(self, message_id: int) -> str | None:
+        """The session a message belongs to."""
+        row = self.query(
+            lambda db: db.execute(
+                "SELECT s.id FROM messages m JOIN sessions s ON s.key = m.session WHERE m.id = ?",
+                (message_id,),
+            ).fetchone()
+        )
+        return row[0] if row else None
+
+    def has_compacted(self, session_id: str) -> bool:
+        """Whether messages of this session have left the model's context."""
+        row = self.query(
+            lambda db: db.execute(
+                "SELECT 1 FROM messages m JOIN sessions s ON s.key = m.session "
+                "WHERE s.id = ? AND m.state = ? LIMIT 1",
+                (session_id, schema.COMPACTED),
+            ).fetchone()
+        )
+        return row is not None
 
     def lineage_ids(self, session_id: str) -> list[str]:
         """Ids of all sessions in this one's chain of compressions, itself included."""
@@ -335,6 +384,7 @@ class ReadMixin(StoreBase):
         numbers = self.query(ask)
         numbers["database_bytes"] = self.database.size()
         numbers["transcript_bytes"] = self.transcripts.total_bytes()
+        numbers["bytes"] = numbers["database_bytes"] + numbers["transcript_bytes"]
         numbers["unreadable_lines"] = self.indexer.skipped
         numbers["torn_lines"] = self.torn
         return numbers

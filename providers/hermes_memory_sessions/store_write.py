@@ -117,6 +117,10 @@ class WriteMixin(StoreBase):
         path = self.transcripts.path(session_id)
         return path.stat().st_size if path is not None else 0
 
+    def transcript_end(self, session_id: str) -> int:
+        """Byte offset just past the session's last committed line; 0 for unknown sessions."""
+        return self.transcripts.end(session_id)
+
     def turns_after(self, session_id: str, offset: int) -> Iterator[tuple[TurnRef, Turn]]:
         """Committed turns whose line starts at or after ``offset``: what a cursor has not seen."""
         hidden = self._undone(session_id)

@@ -14,6 +14,7 @@ A transcript is append-only UTF-8, one JSON object per line. Every object has ``
     delete   message_ids (of messages that a forget took out of this file)
     import   origin, count, digest
 
+A forget leaves every line at its offset: what is shorter now is filled up with spaces.
 Unknown types are stepped over, so an older program reads what a newer one wrote in the same version.
 """
 
@@ -39,6 +40,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
 
 Event = dict[str, Any]
+BLANK: Final[Event] = {"v": VERSION, "type": "blank", "at": 0.0}
+"""What a line of spaces is read as: the place of something that was forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,12 @@ def _dump(item: Event) -> bytes:
     return text.encode("utf-8") + b"\n"
 
 
+def fill(item: Event | None, length: int) -> bytes:
+    """The event as a line of exactly ``length`` bytes; a line of spaces when it does not fit."""
+    raw = encode(item)[0][:-1] if item is not None else b""
+    return (raw if len(raw) < length else b"").ljust(length - 1) + b"\n"
+
+
 def decode(raw: bytes) -> Event | None:
     """The event of one line; None when it is not one (torn, damaged, another program's)."""
     try:
@@ -132,7 +141,7 @@ def read_lines(file: BinaryIO, start: int = 0, end: int | None = None) -> Iterat
         raw = file.readline()
         if not raw.endswith(b"\n"):
             return
-        yield Line(offset, offset + len(raw), decode(raw) if raw.strip() else None)
+        yield Line(offset, offset + len(raw), decode(raw) if raw.strip() else BLANK)
         offset += len(raw)
 
 

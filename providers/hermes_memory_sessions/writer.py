@@ -10,9 +10,10 @@ import errno
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import Final
 
@@ -94,6 +95,14 @@ class Transcripts:
         with translate_os_errors(path), path.open("rb") as file:
             yield from read_lines(file, start)
 
+    def end(self, session_id: str) -> int:
+        """Byte offset just past the last whole line; 0 when there is no file."""
+        path = self.path(session_id)
+        if path is None:
+            return 0
+        with translate_os_errors(path), path.open("rb") as file:
+            return _split_tail(file.fileno(), os.fstat(file.fileno()).st_size)[0]
+
     def total_bytes(self) -> int:
         """Size of all transcripts."""
         try:
@@ -140,17 +149,22 @@ class Transcripts:
                 offset += len(raw)
             return written
 
-    def rewrite(self, session_id: str, keep: Callable[[Iterable[Line]], Iterable[Event]]) -> bool:
-        """Replace the file by what ``keep`` makes of its lines; False when there is no file."""
+    def rewrite(self, session_id: str, change: Callable[[Line, bytes], bytes]) -> str | None:
+        """Replace the file as a whole by what ``change`` makes of each line; its name, None without one.
+
+        A line that cannot be read is given to ``change`` too, with no event.
+        """
         with self._locked(session_id, create=False) as handle:
             if handle.descriptor < 0:
-                return False
+                return None
             with _translate(handle.path):
-                with handle.path.open("rb") as file:
-                    data = b"".join(encode(item)[0] for item in keep(read_lines(file)))
-                write_atomic(handle.path, data)
+                old = handle.path.read_bytes()
+                new = [
+                    change(line, old[line.offset : line.end]) for line in read_lines(BytesIO(old))
+                ]
+                write_atomic(handle.path, b"".join(new))
             handle.close()
-            return True
+            return handle.path.name
 
     def remove(self, session_id: str, save: Callable[[Path, bytes], None] | None = None) -> bool:
         """Delete the file, after ``save`` has taken its bytes; False when there is none."""

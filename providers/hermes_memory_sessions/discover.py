@@ -1,0 +1,171 @@
+"""Finding: hits grouped by conversation, the evidence first, and no character spent on anything else.
+
+The current conversation is left out in the query itself, before any limit; a lineage is one result;
+conversations with a person stand before what ran by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from hermes_memory_core.types import Hit, SessionInfo, SessionRecord, SessionSort
+
+from .payload import clip, shown, size, without_empty
+from .search import Filters
+from .store import History
+from .times import local
+
+AUTOMATED: Final = ("cron", "tool", "subagent")
+"""Sources nobody talked in: shown after the others, never hidden."""
+FETCH: Final = 40
+"""Hits looked at before grouping."""
+EVIDENCE: Final = 8
+"""Messages shown in all: more cost the model more than they tell it."""
+PER_SESSION: Final = 4
+CLIP: Final = 420
+"""Characters of one message, around what matched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a discovery looks for."""
+
+    limit: int
+    sort: SessionSort
+    since: str | float | None
+    until: str | float | None
+    roles: Sequence[str]
+    sources: Sequence[str]
+    session_id: str | None
+    budget: int
+
+
+@dataclass(slots=True)
+class Group:
+    """Hits of one lineage, best first."""
+
+    record: SessionRecord
+    hits: list[Hit]
+
+
+def answer(history: History, session: SessionInfo, query: str, request: Request) -> dict[str, Any]:
+    """The ``discover`` shape."""
+    hits, warnings = find(history, session, query, request)
+    groups = group(history, hits)
+    if request.sort == "relevance":
+        groups.sort(
+            key=lambda item: item.record.source in AUTOMATED
+        )  # stable: rank within each kind
+    chosen = groups[: request.limit]
+    results = _spend(chosen, hits, request.budget)
+    found: dict[str, Any] = {
+        "success": True,
+        "mode": "discover",
+        "results": results,
+        "count": len(results),
+        "sessions_searched": len(groups),
+    }
+    if not results:
+        found["message"] = "Nothing in past conversations matches; other words may."
+    if warnings:
+        found["warning"] = " ".join(warnings)
+    return found
+
+
+def find(
+    history: History, session: SessionInfo, query: str, request: Request
+) -> tuple[list[Hit], list[str]]:
+    """Hits outside the current lineage; interactive ones looked for again when all are automated."""
+    filters = Filters(
+        source=list(request.sources) or None,
+        role=list(request.roles) or None,
+        session_id=request.session_id,
+        exclude_sessions=() if request.session_id else tuple(history.lineage_ids(session.id)),
+        since=request.since,
+        until=request.until,
+        include_subagents="subagent" in request.sources,
+        sort=request.sort,
+        limit=FETCH,
+    )
+    result = history.search_filtered(query, filters, scope=session.scope)
+    hits = list(result.hits)
+    if hits and not request.sources and not request.session_id:
+        known = history.records({hit.session_id for hit in hits})
+        if all(record.source in AUTOMATED for record in known.values()):
+            others = [name for name in history.sources() if name not in AUTOMATED]
+            if others:
+                more = history.search_filtered(
+                    query, replace(filters, source=others), scope=session.scope
+                )
+                hits = list(more.hits) + hits
+    return hits, list(result.warnings)
+
+
+def group(history: History, hits: Sequence[Hit]) -> list[Group]:
+    """Hits by lineage, in the order of their best hit; the same text is not shown twice."""
+    records = history.records({hit.session_id for hit in hits})
+    groups: dict[str, Group] = {}
+    seen: set[tuple[str, str]] = set()
+    for hit in hits:
+        record = records.get(hit.session_id)
+        if record is None:
+            continue
+        lineage = record.lineage or record.id
+        same = (lineage, hit.content)
+        if same in seen:
+            continue
+        seen.add(same)
+        groups.setdefault(lineage, Group(record, [])).hits.append(hit)
+    return list(groups.values())
+
+
+def _spend(groups: Sequence[Group], order: Sequence[Hit], budget: int) -> list[dict[str, Any]]:
+    """Give the budget to hits by rank: each session's best first, then the rest, at most a few each."""
+    heads = {id(item): _head(item.record) for item in groups}
+    owner = {hit.message_id: item for item in groups for hit in item.hits}
+    first = [item.hits[0] for item in groups]
+    rest = [hit for hit in order if hit.message_id in owner and hit not in first]
+    shown_hits: dict[int, list[tuple[int, dict[str, Any]]]] = {key: [] for key in heads}
+    left = budget - 150 - sum(size(head) for head in heads.values())
+    count = 0
+    for rank, hit in enumerate([*first, *rest]):
+        taken = shown_hits[id(owner[hit.message_id])]
+        if count >= max(EVIDENCE, len(groups)) or len(taken) >= PER_SESSION:
+            continue
+        fields = _message(hit)
+        cost = size(fields) + 2
+        if cost > left:
+            continue
+        left -= cost
+        count += 1
+        taken.append((rank, fields))
+    return [
+        heads[id(item)] | {"messages": [fields for _, fields in shown_hits[id(item)]]}
+        for item in groups
+        if shown_hits[id(item)]
+    ]
+
+
+def _head(record: SessionRecord) -> dict[str, Any]:
+    return without_empty(
+        {
+            "session_id": record.id,
+            "title": shown(record.title or ""),
+            "when": local(record.started_at),
+            "source": record.source,
+        }
+    )
+
+
+def _message(hit: Hit) -> dict[str, Any]:
+    return without_empty(
+        {
+            "id": hit.message_id,
+            "role": hit.role,
+            "name": hit.name,
+            "content": clip(shown(hit.content), CLIP, hit.snippet),
+            "why": hit.why[:60],
+        }
+    )

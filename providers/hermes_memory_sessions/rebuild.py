@@ -1,0 +1,125 @@
+"""Building ``history.db`` again beside the old one, and putting it in its place in one step.
+
+While it is built the old database goes on answering. A rebuild that was stopped goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Final
+
+from hermes_memory_core.errors import HermesMemoryError, StoreError
+from hermes_memory_core.storage.atomic import sync_dir
+from hermes_memory_core.storage.sqlite import connect
+
+from . import schema
+from .apply import Applier
+from .base import StoreBase
+from .database import NEXT_ID, SIDECARS, Database, raise_ids
+from .ids import BLOCK
+from .indexer import stale_files
+from .search import Index
+
+_CHUNK: Final = 512
+"""Messages per transaction: a stopped rebuild loses no more than that."""
+
+Progress = Callable[[int, int], None]
+
+
+class RebuildMixin(StoreBase):
+    """``rebuild`` of ``HistoryStore``."""
+
+    def rebuild(self, progress: Progress | None = None) -> int:
+        """Derive the database again from the transcripts; messages in it afterwards.
+
+        Args:
+            progress: Called with bytes of transcripts taken in, and bytes in all.
+
+        Raises:
+            StoreFullError: No room for a second database; the old one stands, the same command goes on.
+            StoreLockedError: Another process does not let the file go.
+        """
+        fresh = self._half_built()
+        try:
+            count = self._fill(fresh, progress)
+            with self.database.exclusive():
+                count = self._fill(fresh, None)  # what came in the meantime
+                with fresh.write() as db:
+                    raise_ids(db, self._next_id() + BLOCK)
+                with fresh.maintain() as db:
+                    db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                fresh.close()
+                self._swap(fresh.path)
+        finally:
+            fresh.close()
+        self.database.reset()
+        self.ids.forget()
+        self.indexer.start_over()
+        return count
+
+    def _half_built(self) -> Database:
+        """The database under construction: a new one, or what an earlier rebuild left."""
+        path = self.database.path.with_name(self.database.path.name + ".new")
+        fresh = Database(path, self._free_id, swap_lock=False)
+        try:
+            with fresh.write() as db:
+                if Index(db).is_current():
+                    return fresh
+        except StoreError:  # not usable: begin again
+            pass
+        fresh.close()
+        remove_database(path)
+        return Database(path, self._free_id, swap_lock=False)
+
+    def _fill(self, fresh: Database, progress: Progress | None) -> int:
+        total = self.transcripts.total_bytes()
+        files = stale_files(fresh, self.folder)
+        ahead = sum(self._size(name) for name in files)
+        for name, session_id in files.items():
+            at_end = False
+            while not at_end:
+                with fresh.write() as db:
+                    applier = Applier(db, self.folder)
+                    at_end = applier.take_file(name, session_id, _CHUNK)
+                    applier.finish()
+            ahead -= self._size(name)
+            if progress is not None:
+                progress(max(0, total - ahead), total)
+        with fresh.read() as db:
+            return int(db.execute("SELECT count(*) FROM messages").fetchone()[0])
+
+    def _size(self, name: str) -> int:
+        try:
+            return (self.folder / name).stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def _next_id(self) -> int:
+        """The old database's counter; 1 when it cannot be read (the new one keeps a margin)."""
+        path = self.database.path
+        if not path.exists():
+            return 1
+        try:
+            with closing(connect(path, application_id=schema.APPLICATION_ID, read_only=True)) as db:
+                row = db.execute("SELECT value FROM meta WHERE key = ?", (NEXT_ID,)).fetchone()
+                return int(row[0]) if row else 1
+        except (HermesMemoryError, sqlite3.Error, ValueError):
+            return 1
+
+    def _swap(self, fresh: Path) -> None:
+        path = self.database.path
+        old = self.move_database("old")
+        fresh.replace(path)
+        sync_dir(path.parent)
+        if old is not None:
+            remove_database(old)
+
+
+def remove_database(path: Path) -> None:
+    """Delete a database with its sidecars."""
+    for suffix in SIDECARS:
+        with suppress(FileNotFoundError):
+            path.with_name(path.name + suffix).unlink()
