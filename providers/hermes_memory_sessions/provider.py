@@ -20,7 +20,8 @@ from hermes_memory_core.types import (
     ToolSpec,
 )
 
-from . import records, tool
+from . import records as moving
+from . import tool
 from .recall import recall
 from .store import History
 
@@ -73,7 +74,7 @@ class SessionsProvider:
     @hookimpl
     def health(self) -> Health:
         """A search and a look at the index, not only at the file."""
-        return records.health(self.history)
+        return moving.health(self.history)
 
     @hookimpl
     def forget(self, scope: Scope | None, query: str, dry_run: bool) -> Sequence[ForgetReceipt]:
@@ -83,12 +84,12 @@ class SessionsProvider:
     @hookimpl
     def export_memories(self, scope: Scope | None) -> Iterator[MemoryRecord]:
         """Every message that was not taken back."""
-        return records.export(self.history, scope)
+        return moving.export(self.history, scope)
 
     @hookimpl
-    def import_memories(self, records_: Iterable[MemoryRecord]) -> ImportCounts:
+    def import_memories(self, records: Iterable[MemoryRecord]) -> ImportCounts:
         """Messages of an export, by session; what is there already is counted as a duplicate."""
-        return records.take(self.history, records_)
+        return moving.take(self.history, records)
 
     @hookimpl
     def backup_paths(self) -> Sequence[Path]:
