@@ -20,6 +20,7 @@ check: $(STAMP)check  ## style, types, layers, docs, spelling
 	$(BIN)/mypy
 	PYTHONPATH=providers $(BIN)/lint-imports --no-cache
 	$(BIN)/python docs/_tools/cli_reference.py --check
+	$(BIN)/python docs/_tools/code_reference.py --check
 	$(BIN)/python -m pytest -q tests/contracts
 	$(BIN)/codespell hermes_memory_core providers plugins tests docs bench README.md CONTRIBUTING.md CHANGELOG.md
 
