@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sqlite3
 from dataclasses import dataclass
 from datetime import tzinfo
+from typing import Final
 
 from hermes_memory_core.types import Hit
 
-from .filters import Filters
+from . import candidates as pool
+from .candidates import Candidates, Corpus, Row
+from .evidence import without_weak
+from .filters import MOST_HITS, Filters, condition
+from .parser import Query, parse
+from .rank import Question, Ranked, rank
+from .scripts import fold
+from .snippet import CLOSE, OPEN, Marker, reason, snippet
+from .syntax import Node, Term, terms
+from .weights import DEFAULT, Weights
+from .when import spans
+
+LITERAL_DEPTH: Final = 20_000
+"""Newest messages that are read through for a query of signs alone."""
+
+_VAGUE: Final = frozenset(
+    "talk talked talking discuss discussed discussion say said tell told chat chatted conversation conversations happen "
+    "happened work worked working session sessions message messages 聊 聊了 说 讨论 话 話 話し".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +50,159 @@ def search(
     *,
     now: float,
     tz: tzinfo | None = None,
+    weights: Weights = DEFAULT,
 ) -> SearchResult:
     """Find messages. No query string raises or goes silently empty because of its syntax.
 
     Args:
-        db: An open history database; only read.
+        db: An open history database; only read. Its row factory must be the default one.
         query: Words, a phrase, FTS5 syntax, or a whole question, in any script; up to 100,000 characters.
         filters: None means no filter, 20 hits by relevance.
         now: Epoch seconds, for "yesterday" in the query or the filters.
         tz: The person's time zone; None means the machine's.
+        weights: For measuring; everybody else leaves it alone.
 
     Raises:
         hermes_memory_core.errors.UsageError: A filter value cannot be understood (a date, a sort order).
         sqlite3.Error: The database cannot be read; mapping it to a StoreError is the store's business.
     """
-    raise NotImplementedError
+    filters = filters or Filters()
+    corpus = Corpus.of(db, condition(filters, now, tz))
+    parsed = parse(query)
+    if parsed.node is None:
+        found = _literal(corpus, parsed.literal) if parsed.literal else []
+        marker = _signs(parsed.literal)
+    else:
+        found = _found(corpus, parsed, filters, now, tz, weights)
+        marker = Marker(terms(parsed.node if not found else _strong(parsed.node)))
+    if filters.sort != "relevance":
+        found.sort(key=lambda one: (one.row.ts, one.row.id), reverse=filters.sort == "newest")
+    page = found[filters.offset : filters.offset + min(filters.limit, MOST_HITS)]
+    return SearchResult(_hits(db, page, marker), list(parsed.warnings), len(found))
+
+
+def _found(
+    corpus: Corpus,
+    parsed: Query,
+    filters: Filters,
+    now: float,
+    tz: tzinfo | None,
+    weights: Weights,
+) -> list[Ranked]:
+    assert parsed.node is not None  # noqa: S101 - the caller has looked
+    named = spans(parsed.text, now, tz)
+    question = Question(parsed.text, parsed.question and not _strict(parsed.node), named, tz)
+    found = _candidates(corpus, parsed.node, filters)
+    if named and _only_time(parsed.node, question):
+        question.timely = True
+        _add_spans(corpus, found, question)
+    ranked = rank(corpus, found, question, weights)
+    if filters.sort != "relevance":
+        # by time, only what was said counts, not what stands beside it
+        ranked = [one for one in ranked if one.terms or question.timely]
+    return ranked
+
+
+def _strong(node: Node) -> Node:
+    return without_weak(node)
+
+
+def _candidates(corpus: Corpus, node: Node, filters: Filters) -> Candidates:
+    """By the words that say something; by all of them when those are nowhere; wider when filters leave too few."""
+    by_time = filters.sort != "relevance"
+    strong = without_weak(node)
+    found = pool.find(corpus, strong, by_time=by_time)
+    if not found.rows and strong != node:
+        strong = node
+        found = pool.find(corpus, strong, by_time=by_time)
+    if found.pruned and corpus.condition.narrow and len(found.rows) < filters.offset + filters.limit:
+        found = pool.find(corpus, strong, by_time=by_time, prune=False)
+    return found
+
+
+def _strict(node: Node) -> bool:
+    """Whether the person used syntax: then only what it asks for is a hit."""
+    return not isinstance(node, Term) and any(term.exact or term.prefix and len(term.text) > 1 for term in terms(node))
+
+
+# ---------------------------------------------------------------- time alone
+
+
+def _only_time(node: Node, question: Question) -> bool:
+    said = " ".join(span.words.lower() for span in question.spans)
+    return all(
+        term.weak or fold(term.text) in said or fold(term.text) in _VAGUE for term in terms(node)
+    )
+
+
+def _add_spans(corpus: Corpus, found: Candidates, question: Question) -> None:
+    """The newest messages of the named time, through the sessions that were alive then."""
+    for span in question.spans:
+        if not span.end:
+            continue
+        ids = corpus.db.execute(
+            "SELECT m.id FROM sessions s JOIN messages m ON m.session = s.key "
+            "WHERE s.last_active >= ? AND s.started_at < ? AND m.ts >= ? AND m.ts < ? "
+            "AND m.role IN ('user', 'assistant') ORDER BY m.ts DESC LIMIT ?",
+            (span.start, span.end, span.start, span.end, pool.BEST),
+        ).fetchall()
+        for row in pool.passing(corpus, [id_ for (id_,) in ids]):
+            found.rows.setdefault(row.id, row)
+
+
+# ---------------------------------------------------------------- signs alone
+
+
+def _literal(corpus: Corpus, literal: str) -> list[Ranked]:
+    rows = corpus.db.execute(
+        f"SELECT {pool.COLUMNS} FROM "
+        "(SELECT * FROM messages ORDER BY id DESC LIMIT ?) m JOIN sessions s ON s.key = m.session "
+        f"WHERE instr(m.content, ?) > 0 AND {corpus.condition.sql} ORDER BY m.id DESC LIMIT ?",
+        (LITERAL_DEPTH, literal, *corpus.condition.values, pool.BEST),
+    )
+    return [Ranked(Row(*row), 1.0, terms=(literal[:24],)) for row in rows]
+
+
+class _Signs(Marker):
+    def __init__(self, literal: str) -> None:
+        super().__init__(())
+        self._literal = re.compile(re.escape(literal)) if literal else None
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        return [match.span() for match in self._literal.finditer(text)] if self._literal else []
+
+
+def _signs(literal: str) -> Marker:
+    return _Signs(literal)
+
+
+# ---------------------------------------------------------------- hits
+
+
+def _hits(db: sqlite3.Connection, page: list[Ranked], marker: Marker) -> list[Hit]:
+    texts = {
+        id_: (content, session)
+        for id_, content, session in db.execute(
+            "SELECT m.id, m.content, s.id FROM messages m JOIN sessions s ON s.key = m.session "
+            "WHERE m.id IN (SELECT value FROM json_each(?))",
+            (json.dumps([one.row.id for one in page]),),
+        )
+    }
+    return [
+        Hit(
+            message_id=one.row.id,
+            session_id=texts[one.row.id][1],
+            role=one.row.role,
+            name=one.row.name,
+            timestamp=one.row.ts,
+            content=texts[one.row.id][0],
+            snippet=snippet(texts[one.row.id][0], marker),
+            score=round(one.score, 4),
+            why=reason(one),
+        )
+        for one in page
+        if one.row.id in texts
+    ]
+
+
+__all__ = ["CLOSE", "OPEN", "SearchResult", "search"]

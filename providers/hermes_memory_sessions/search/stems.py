@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Final
 
+from .irregular import FORMS
+
 _LANGUAGES: Final = (
     (re.compile("[a-z]"), "english"),
     (re.compile("[\u0400-\u04ff]"), "russian"),
@@ -23,6 +25,7 @@ _LONGEST = 40
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     """The stem of a folded word; words with digits, very short and very long ones stay as they are."""
+    word = FORMS.get(word, word)
     if not _SHORTEST <= len(word) <= _LONGEST or not word.isalpha() and word.isascii():
         return word
     for letters, language in _LANGUAGES:
@@ -38,3 +41,11 @@ def _stemmer(language: str) -> Callable[[str], str]:
     instance = snowballstemmer.stemmer(language)
     method: Callable[[str], str] = instance.stemWord
     return method
+
+
+@cache
+def stemmer_version() -> str:
+    """Version of the stemming library: other rules make other index entries."""
+    from importlib.metadata import version
+
+    return version("snowballstemmer")

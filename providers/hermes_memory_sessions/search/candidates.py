@@ -1,0 +1,278 @@
+"""The messages worth ranking, with their evidence: from all postings where they are few, else the best 200.
+
+Two ways to the same values: offsets of the query's tokens in each message. Nothing is scored here beyond
+what it takes to choose.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import sqlite3
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from . import compile as fts
+from .evidence import TermEvidence, allowed, gather, rarity, union
+from .filters import Condition
+from .index import searchable_text
+from .postings import Offsets, expansions, frequency, offsets, reach, totals
+from .segmenter import segment
+from .syntax import Node, Term, excluded, plain, terms
+
+BEST: Final = 200
+"""Candidates that are ranked in full."""
+
+ALL_POSTINGS: Final = 4_000
+"""Up to so many postings of a query are read whole (1 µs each); beyond, the best messages are chosen first."""
+
+PRUNE_FROM: Final = 50_000
+"""Messages in a store from which on frequent terms do not bring in candidates."""
+
+PRUNED_POSTINGS: Final = 20_000
+PRUNED_SHARE: Final = 0.02
+"""Above ``PRUNE_FROM``, terms enter rarest first until their postings exceed the greater of the two."""
+
+_CHUNK: Final = 400
+
+
+class Row(NamedTuple):
+    """What ranking needs of a message."""
+
+    id: int
+    session: int
+    position: int
+    tokens: int
+    flags: int
+    ts: float
+    role: str
+    name: str | None
+    source: str
+    passes: int = 1
+    """Whether the filters let it through; neighbours are evidence even when they do not."""
+
+
+COLUMNS: Final = "m.id, m.session, m.position, m.tokens, m.flags, m.ts, m.role, m.name, s.source"
+
+
+@dataclass(slots=True)
+class Candidates:
+    """Messages with evidence for a query."""
+
+    rows: dict[int, Row] = field(default_factory=dict)
+    evidence: list[TermEvidence] = field(default_factory=list)
+    matching: int = 0
+    """Messages that satisfied the query before filters, as far as they were counted."""
+    mean_length: float = 1.0
+    pruned: bool = False
+    """Frequent terms or old messages were not looked at for candidates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A database and its size at the time of the search."""
+
+    db: sqlite3.Connection
+    messages: int
+    mean_length: float
+    condition: Condition
+
+    @staticmethod
+    def of(db: sqlite3.Connection, condition: Condition) -> Corpus:
+        """Read the totals once for the whole search."""
+        messages, mean_length = totals(db)
+        return Corpus(db, messages, mean_length, condition)
+
+
+def find(corpus: Corpus, node: Node, *, by_time: bool = False, prune: bool = True) -> Candidates:
+    """Candidates for a tree; ``by_time`` wants the newest and oldest matches, not the likeliest."""
+    wanted = list(dict.fromkeys(terms(node)))
+    refused = [term for term in dict.fromkeys(excluded(node)) if term not in wanted]
+    limit = ALL_POSTINGS if not by_time else 10 * ALL_POSTINGS
+    size = 0
+    for term in [*wanted, *refused]:
+        size += _postings(corpus, term, limit - size)
+        if size > limit:
+            return _chosen(corpus, node, wanted, by_time=by_time, prune=prune)
+    return _whole(corpus, node, wanted, refused)
+
+
+def _postings(corpus: Corpus, term: Term, limit: int) -> int:
+    """Postings that reading ``term`` whole takes; counting stops above ``limit``."""
+    size = 0
+    for reading in term.readings:
+        for i, token in enumerate(reading):
+            prefix = term.prefix and i == len(reading) - 1
+            size += reach(corpus.db, fts.token(token, prefix), limit - size)
+            if size > limit:
+                return size
+    return size
+
+
+# ---------------------------------------------------------------- few postings: read them all
+
+
+def _whole(corpus: Corpus, node: Node, wanted: list[Term], refused: list[Term]) -> Candidates:
+    known: dict[tuple[str, bool], Offsets] = {}
+
+    def lookup(token: str, prefix: bool) -> Offsets:
+        key = (token, prefix)
+        if key not in known:
+            known[key] = offsets(corpus.db, _tokens(corpus, token, prefix))
+        return known[key]
+
+    evidence = {term: gather(term, lookup, corpus.messages) for term in [*wanted, *refused]}
+    kept = [evidence[term] for term in wanted]
+    ids = allowed(node, evidence)
+    if ids is None:
+        ids = union(kept)
+    return _filled(corpus, kept, _by_weight(ids, kept), pruned=False)
+
+
+def _tokens(corpus: Corpus, token: str, prefix: bool) -> list[str]:
+    if not prefix:
+        return [token]
+    found = [name for name, _ in expansions(corpus.db, token)]
+    return found + [stemmed for stemmed in fts.shorter(token) if stemmed not in found]
+
+
+def _by_weight(ids: set[int], evidence: list[TermEvidence]) -> list[int]:
+    """Likeliest first; of equals the newest."""
+    weight = dict.fromkeys(ids, 0.0)
+    for one in evidence:
+        for message in one.frequency:
+            if message in weight:
+                weight[message] += one.rarity * one.share.get(message, 1.0)
+    return sorted(ids, key=lambda message: (-weight[message], -message))
+
+
+# ---------------------------------------------------------------- many postings: the best, then their text
+
+
+def _chosen(
+    corpus: Corpus, node: Node, wanted: list[Term], *, by_time: bool, prune: bool
+) -> Candidates:
+    large = prune and corpus.messages >= PRUNE_FROM
+    most = int(max(PRUNED_POSTINGS, PRUNED_SHARE * corpus.messages)) if large else corpus.messages
+    sizes = {term: reach(corpus.db, fts.term(term), most) for term in wanted}
+    weight: dict[int, float] = {}
+    pruned = False
+    # an AND or NOT narrows more than any term: then the tree itself says who is a candidate
+    narrowed = None if plain(node) and not by_time else set(_ids(corpus, fts.tree(node), most))
+    read = 0
+    for term in sorted(wanted, key=sizes.__getitem__):
+        if read > most:
+            pruned = True
+            break
+        worth = rarity(sizes[term], corpus.messages)
+        ids = _ids(corpus, fts.term(term), most)
+        pruned |= len(ids) >= most
+        read += len(ids)
+        for message in ids:
+            weight[message] = weight.get(message, 0.0) + worth
+        if not ids and len(term.units) > 1 and not term.exact:
+            read += _part_weights(corpus, term, most, weight)
+    if narrowed is not None:
+        weight = {message: weight.get(message, 0.0) for message in narrowed}
+    if by_time:
+        order = sorted(weight, reverse=True)
+    else:
+        order = heapq.nlargest(len(weight), weight, key=lambda m: (weight[m], m)) if corpus.condition.narrow \
+            else heapq.nlargest(2 * BEST, weight, key=lambda m: (weight[m], m))
+    found = _filled(corpus, [], order, pruned=pruned)
+    found.matching = len(weight)
+    _read_evidence(corpus, found, wanted, sizes)
+    return found
+
+
+def _part_weights(corpus: Corpus, term: Term, most: int, weight: dict[int, float]) -> int:
+    """A longer word that is nowhere as a whole: its rarest parts bring in candidates."""
+    parts = [(reach(corpus.db, fts.token(unit, False), most), unit) for unit in set(term.units)]
+    parts = sorted(part for part in parts if part[0])[:3]
+    for size, unit in parts:
+        worth = rarity(size, corpus.messages) / len(term.units)
+        for message in _ids(corpus, fts.token(unit, False), most):
+            weight[message] = weight.get(message, 0.0) + worth
+    return sum(size for size, _ in parts)
+
+
+def _ids(corpus: Corpus, expression: str, most: int) -> list[int]:
+    """The newest messages that match, at most ``most``."""
+    rows = corpus.db.execute(
+        "SELECT rowid FROM message_index WHERE message_index MATCH ? ORDER BY rowid DESC LIMIT ?",
+        (expression, most),
+    )
+    return [row[0] for row in rows]
+
+
+def _read_evidence(
+    corpus: Corpus, found: Candidates, wanted: list[Term], sizes: dict[Term, int]
+) -> None:
+    """Segment the candidates' text: the same tokens at the same offsets as in the index."""
+    tokens = {token for term in wanted for reading in term.readings for token in reading}
+    begins = tuple({reading[-1] for term in wanted if term.prefix for reading in term.readings})
+    places: dict[str, Offsets] = {}
+    for id_, text in _texts(corpus, found.rows):
+        for offset, token in enumerate(segment(text).split(" ")):
+            if token in tokens or (begins and token.startswith(begins)):
+                places.setdefault(token, {}).setdefault(id_, []).append(offset)
+
+    def lookup(token: str, prefix: bool) -> Offsets:
+        if not prefix:
+            return places.get(token, {})
+        merged: Offsets = {}
+        shorter = set(fts.shorter(token))
+        for name, where in places.items():
+            if name.startswith(token) or name in shorter:
+                for id_, found_at in where.items():
+                    merged.setdefault(id_, []).extend(found_at)
+        return merged
+
+    for term in wanted:
+        one = gather(term, lookup, corpus.messages)
+        one.rarity = rarity(sizes[term] or len(one.frequency), corpus.messages)
+        found.evidence.append(one)
+
+
+def _texts(corpus: Corpus, rows: dict[int, Row]) -> list[tuple[int, str]]:
+    found = corpus.db.execute(
+        "SELECT id, content, tool_name, tool_calls FROM messages "
+        "WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(rows)),),
+    )
+    return [(row[0], searchable_text(row[1], row[2], row[3])) for row in found]
+
+
+# ---------------------------------------------------------------- rows
+
+
+def _filled(
+    corpus: Corpus, evidence: list[TermEvidence], order: list[int], *, pruned: bool
+) -> Candidates:
+    """Rows of the first ``BEST`` messages in ``order`` that the filters let through."""
+    found = Candidates(evidence=evidence, matching=len(order), mean_length=corpus.mean_length)
+    found.pruned = pruned
+    for start in range(0, len(order), _CHUNK):
+        chunk = order[start : start + _CHUNK]
+        rows = {row.id: row for row in passing(corpus, chunk)}
+        for id_ in chunk:
+            if id_ in rows:
+                found.rows[id_] = rows[id_]
+                if len(found.rows) >= BEST:
+                    return found
+    return found
+
+
+def passing(corpus: Corpus, ids: list[int]) -> list[Row]:
+    """Rows of those messages that the filters let through."""
+    return [
+        Row(*row)
+        for row in corpus.db.execute(
+            f"SELECT {COLUMNS} FROM messages m JOIN sessions s ON s.key = m.session "
+            f"WHERE m.id IN (SELECT value FROM json_each(?)) AND {corpus.condition.sql}",
+            (json.dumps(ids), *corpus.condition.values),
+        )
+    ]
+
+
+__all__ = ["BEST", "Candidates", "Corpus", "Row", "find", "frequency", "passing"]

@@ -1,0 +1,154 @@
+"""The part of a message that shows why it was found, its terms marked; and the reason in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from .rank import Ranked
+from .scripts import UNSPACED, compatible, fold
+from .segmenter import word_tokens
+from .syntax import Term
+
+OPEN: Final = ">>>"
+CLOSE: Final = "<<<"
+LENGTH: Final = 300
+"""Code points of a snippet, marks aside; a shorter message is shown whole."""
+
+_FAR: Final = 200_000
+_UNSPACED: Final = re.compile(f"[{UNSPACED}]")
+_MOST_MARKS: Final = 500
+
+
+class _OneToOne(dict[int, str]):
+    """Folding that keeps every character's place."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        folded = fold(compatible(char)) if not 0xD800 <= code <= 0xDFFF else char
+        self[code] = folded if len(folded) == 1 else char
+        return self[code]
+
+
+_FOLD: Final = _OneToOne()
+
+
+class Marker:
+    """Finds a query's terms in texts."""
+
+    def __init__(self, terms: Iterable[Term]) -> None:
+        self._stems: set[str] = set()
+        self._prefixes: set[str] = set()
+        words: set[str] = set()
+        runs: set[str] = set()
+        for term in terms:
+            self._learn(term, words, runs)
+        self._words = _pattern(words, r"(?<![^\W_{u}])(?:{w})(?:[^\W_{u}]|['\u0300-\u036f])*")
+        self._runs = re.compile("|".join(map(re.escape, sorted(runs, key=len, reverse=True)))) if runs else None
+
+    def _learn(self, term: Term, words: set[str], runs: set[str]) -> None:
+        for reading in term.readings:
+            for token in reading:
+                if _UNSPACED.match(token):
+                    runs.add(token)
+                elif token:
+                    self._stems.add(token)
+                    words.add(token[: max(3, len(token) - 2)])
+        for typed in re.findall(r"[^\W_]+", fold(compatible(term.text))):
+            if _UNSPACED.match(typed):
+                runs.add(typed)
+            elif term.prefix:
+                self._prefixes.add(typed)
+                words.add(typed)
+            else:
+                words.add(typed[: max(3, len(typed) - 2)])
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Where terms stand in ``text``, in order, none overlapping."""
+        folded = text[:_FAR].translate(_FOLD)
+        found: list[tuple[int, int]] = []
+        if self._words:
+            for match in self._words.finditer(folded):
+                if self._is_term(match.group()):
+                    found.append(match.span())
+                    if len(found) >= _MOST_MARKS:
+                        break
+        if self._runs:
+            found.extend(match.span() for match in list(self._runs.finditer(folded))[:_MOST_MARKS])
+        return _merged(sorted(found))
+
+    def _is_term(self, word: str) -> bool:
+        tokens, parts = word_tokens(word)
+        if any(token in self._stems for token in (*tokens, *parts)):
+            return True
+        return any(word.startswith(prefix) for prefix in self._prefixes)
+
+
+def _pattern(words: set[str], shape: str) -> re.Pattern[str] | None:
+    if not words:
+        return None
+    alternatives = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+    return re.compile(shape.replace("{w}", alternatives).replace("{u}", UNSPACED))
+
+
+def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    out: list[tuple[int, int]] = []
+    for start, end in spans:
+        if out and start <= out[-1][1] and (start < out[-1][1] or start == end):
+            out[-1] = (out[-1][0], max(end, out[-1][1]))
+        elif out and start == out[-1][1]:
+            out[-1] = (out[-1][0], end)
+        else:
+            out.append((start, end))
+    return out
+
+
+def snippet(text: str, marker: Marker) -> str:
+    """At most ``LENGTH`` code points of ``text`` where its terms are densest, each term marked."""
+    spans = marker.spans(text)
+    start, end = _window(text, spans)
+    out: list[str] = ["…" if start else ""]
+    at = start
+    for low, high in spans:
+        if low < start or high > end:
+            continue
+        out += [text[at:low], OPEN, text[low:high], CLOSE]
+        at = high
+    out += [text[at:end], "…" if end < len(text) else ""]
+    return "".join(out)
+
+
+def _window(text: str, spans: list[tuple[int, int]]) -> tuple[int, int]:
+    if len(text) <= LENGTH:
+        return 0, len(text)
+    best, first = -1, 0
+    for i, (low, _) in enumerate(spans[:200]):
+        inside = [text[a:b].lower() for a, b in spans[i : i + 40] if b <= low + LENGTH - 60]
+        worth = 10 * len(set(inside)) + len(inside)
+        if worth > best:
+            best, first = worth, low
+    start = max(0, min(first - 60, len(text) - LENGTH))
+    end = min(len(text), start + LENGTH)
+    # not in the middle of a word, where a blank is near
+    blank = text.find(" ", start, start + 15) if start else -1
+    return (blank + 1 if 0 <= blank < first else start), end
+
+
+def reason(found: Ranked) -> str:
+    """One short line: terms, neighbour, speaker, date; only what was decisive."""
+    parts: list[str] = []
+    if found.terms:
+        parts.append("terms: " + _few(found.terms))
+    if found.near and len(found.terms) < 3:
+        parts.append(("answers: " if found.answers else "neighbour: ") + _few(found.near))
+    if found.speaker:
+        parts.append(f"speaker: {found.speaker[:30]}")
+    if found.date:
+        parts.append(f"date: {found.date}")
+    return "; ".join(parts) or "neighbour"
+
+
+def _few(terms: tuple[str, ...]) -> str:
+    shown = ", ".join(term[:24] for term in terms[:4])
+    return shown + (f" +{len(terms) - 4}" if len(terms) > 4 else "")
