@@ -1,0 +1,168 @@
+"""Texts inside the text: base64, base32, hex, binary, character codes, and escapes written in line.
+
+Only decodes; judging what comes out is the scanner's business. Every result is bounded by the length of its source.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import html
+import re
+import zlib
+from typing import NamedTuple
+from urllib.parse import unquote_to_bytes
+
+_BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,}(?:[ \t]?\r?\n[ \t]?[A-Za-z0-9+/_-]{8,})*={0,2}")
+_BASE64_SPACED = re.compile(r"(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/]{4}[ \t\n]){4,}[A-Za-z0-9+/]{1,4}={0,2}")
+_BASE32 = re.compile(r"(?<![A-Z0-9])[A-Z2-7]{24,}={0,6}(?![A-Za-z0-9])")
+_HEX = re.compile(r"(?<![0-9A-Za-z])(?:(?:0x)?[0-9A-Fa-f]{2}[ :,\-]{0,2}){8,}")
+_BINARY = re.compile(r"(?<![01])(?:[01]{8}[ ,]?){6,}")
+_CODES = re.compile(r"(?<![\d.])(?:\d{2,5}(?:, ?| )){7,}\d{2,5}(?![\d.])")
+_INLINE = re.compile(
+    r"(?:%[0-9A-Fa-f]{2})+|&#[xX][0-9A-Fa-f]{1,6};?|&#\d{1,7};?|&[A-Za-z]{2,8};"
+    r"|(?:\\x[0-9A-Fa-f]{2})+|\\u\{[0-9A-Fa-f]{1,6}\}|\\u[0-9A-Fa-f]{4}|(?:\\[0-3][0-7]{2})+|(?:=[0-9A-F]{2}){2,}"
+    r"|\bU\+[0-9A-Fa-f]{4,6}\b ?"
+)
+_INLINE_GATE = re.compile(r"%[0-9A-Fa-f]{2}|&#|&[a-zA-Z]{2,8};|\\[xu0-3]|=[0-9A-F]{2}=|U\+[0-9A-Fa-f]{4}")
+_INFLATED_LIMIT = 65_536
+_CODE_LIMIT = 0x10FFFF
+
+
+class Blob(NamedTuple):
+    """A decoded stretch: offsets in the source, and the text that was inside."""
+
+    start: int
+    end: int
+    text: str
+
+
+def find_blobs(text: str) -> list[Blob]:
+    """Every stretch of ``text`` that decodes to readable text."""
+    found: list[Blob] = []
+    for pattern, decoder in _DECODERS:
+        for match in pattern.finditer(text):
+            inner = decoder(match.group())
+            if inner is not None:
+                found.append(Blob(match.start(), match.end(), inner))
+    return found
+
+
+def expand_inline(text: str) -> tuple[str, list[int]] | None:
+    """Replace escapes (``%20``, ``&#105;``, ``\\u0069`` …) by their characters.
+
+    Returns:
+        The new text and, for each of its characters, the offset in ``text``; None when nothing was escaped.
+    """
+    if _INLINE_GATE.search(text) is None:
+        return None
+    pieces: list[str] = []
+    starts: list[int] = []
+    position = 0
+    for match in _INLINE.finditer(text):
+        plain = _unescape(match.group())
+        if plain is None or plain == match.group():
+            continue
+        pieces.append(text[position : match.start()])
+        starts.extend(range(position, match.start()))
+        pieces.append(plain)
+        step = len(match.group()) / max(len(plain), 1)
+        starts.extend(match.start() + int(step * index) for index in range(len(plain)))
+        position = match.end()
+    if not pieces:
+        return None
+    pieces.append(text[position:])
+    starts.extend(range(position, len(text)))
+    return "".join(pieces), starts
+
+
+def _unescape(escape: str) -> str | None:
+    try:
+        if escape[0] == "%":
+            return unquote_to_bytes(escape).decode("utf-8", "replace")
+        if escape[0] == "&":
+            return html.unescape(escape if escape.endswith(";") else escape + ";")
+        if escape[0] == "=":
+            return bytes.fromhex(escape.replace("=", "")).decode("utf-8")
+        if escape[0] == "U":
+            return _character(int(escape.strip()[2:], 16))
+        if escape.startswith("\\x"):
+            return bytes.fromhex(escape.replace("\\x", "")).decode("utf-8", "replace")
+        if escape.startswith("\\u"):
+            return _character(int(escape[2:].strip("{}"), 16))
+        return bytes(int(code, 8) for code in escape.split("\\")[1:]).decode("utf-8", "replace")
+    except ValueError:
+        return None
+
+
+def _character(code: int) -> str | None:
+    return chr(code) if code <= _CODE_LIMIT and not 0xD800 <= code <= 0xDFFF else None
+
+
+def _readable(raw: bytes) -> str | None:
+    """The text in ``raw`` if it is one: valid UTF-8 or UTF-16, nearly all of it printable."""
+    if raw[:2] == b"\x1f\x8b" or raw[:1] == b"\x78":
+        raw = _inflate(raw) or raw
+    if len(raw) >= 8 and raw[1::2].count(0) * 2 > len(raw) * 0.8:
+        text = raw.decode("utf-16-le", "replace")
+    else:
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+    if len(text) < 5:
+        return None
+    good = sum(char.isprintable() or char in "\n\r\t" for char in text)
+    return text if good >= 0.95 * len(text) else None
+
+
+def _inflate(raw: bytes) -> bytes | None:
+    try:
+        return zlib.decompressobj(wbits=47).decompress(raw, _INFLATED_LIMIT)
+    except zlib.error:
+        return None
+
+
+def _from_base64(blob: str) -> str | None:
+    compact = re.sub(r"\s+", "", blob).rstrip("=").replace("-", "+").replace("_", "/")
+    if len(compact) < 16 or compact.isdigit() or len(compact) % 4 == 1:
+        return None
+    try:
+        return _readable(base64.b64decode(compact + "=" * (-len(compact) % 4)))
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _from_base32(blob: str) -> str | None:
+    compact = blob.rstrip("=")
+    try:
+        return _readable(base64.b32decode(compact + "=" * (-len(compact) % 8)))
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _from_hex(blob: str) -> str | None:
+    digits = re.sub(r"0x|[ :,\-]", "", blob)
+    return _readable(bytes.fromhex(digits[: len(digits) // 2 * 2]))
+
+
+def _from_binary(blob: str) -> str | None:
+    bits = re.sub(r"[ ,]", "", blob)
+    return _readable(bytes(int(bits[i : i + 8], 2) for i in range(0, len(bits) - 7, 8)))
+
+
+def _from_codes(blob: str) -> str | None:
+    characters = [_character(int(code)) for code in re.findall(r"\d+", blob)]
+    text = "".join(char for char in characters if char)
+    letters = sum(char.isalpha() or char == " " for char in text)
+    return text if len(text) == len(characters) and letters >= 0.9 * len(text) else None
+
+
+_DECODERS = (
+    (_BASE64, _from_base64),
+    (_BASE64_SPACED, _from_base64),
+    (_BASE32, _from_base32),
+    (_HEX, _from_hex),
+    (_BINARY, _from_binary),
+    (_CODES, _from_codes),
+)

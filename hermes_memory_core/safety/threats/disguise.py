@@ -1,0 +1,176 @@
+"""Undoing disguises that need words to be recognised: letter spacing, leetspeak, run-together and reversed phrases.
+
+Each function returns another `View` of the same text, or nothing when there is nothing to undo.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from hermes_memory_core.safety.threats.fold import View
+from hermes_memory_core.safety.threats.lexicon import Lexicon
+
+_COMMON = frozenset(
+    "a all am an and any are as at be before by do don't dont every for from has have he her him his how i if in is it "
+    "its just let me my no not now of on or our out own she so that the their them then there these they this those "
+    "to up us was we were what when who will with without you your yours youre please must should can will shall "
+    "about after also been only into over such than very via them user to it's here above below".split()
+)
+# One visible character, then one to three separators, at least four times: "i g n o r e", "忽 略 之 前".
+_SPACED = re.compile(r"(?<![^\W_])(?:[^\W_][ \t.\-_*|/·,+~•‧・:]{1,3}){3,}[^\W_](?![^\W_])")
+_WIDE = re.compile(r"[ \t]{2,3}|[/|,]\s")
+_LEET_PROBE = re.compile(r"[a-z][0134578@$!|+][a-z0-9@$!|+]|(?<![a-z0-9])[0134578@$!][a-z0134578@$!|+]{2}")
+_LEET_WORD = re.compile(r"[a-z0-9@$!|+]{2,40}")
+_LEET = str.maketrans("0134578@$!|+", "oieastbasilt")
+_LEET_L = str.maketrans("0134578@$!|+", "oleastbasilt")
+_LETTERS_ONLY = re.compile(r"[^a-z]+")
+_ASCII_WORD = re.compile(r"[a-z]+")
+_RUN_TOGETHER = re.compile(
+    r"(?:ignore|disregard|forget|override|overlook|bypass|dismiss)(?:all|any|every|the|your|of|these|those|my|its)*"
+    r"(?:previous|prior|earlier|preceding|above|existing|original|former|safety|system)?(?:given|and|or)?"
+    r"(?:instruction|rules|guideline|directive|prompt|commands|orders|restriction|safeguard|filters)"
+    r"|(?:reveal|print|show|repeat|output|leak|dump|display)(?:me|the|your|us|full|entire|initial|hidden|whole)*"
+    r"(?:systemprompt|initialprompt|hiddenprompt|instructions|apikey|password|secret)"
+    r"|(?:donot|dont|never|without)(?:tell|inform|notify|alert|telling|informing|notifying|alerting)(?:the|your)?"
+    r"(?:user|owner|human|customer)"
+    r"|youarenow(?:dan|unrestricted|jailbroken|free|an?unrestricted|in?developermode)"
+    r"|(?:send|post|upload|forward|email|leak)(?:all|the|your|my|every|user|users)*"
+    r"(?:password|secret|apikey|token|credential|conversation|chathistory|memories|memory)"
+    r"|developermodeenabled|systempromptoverride|norestrictionsapply|youhavenorestriction|enabledevelopermode"
+)
+_ROT13 = re.compile(
+    r"\b(?:vtaber|qvfertneq|vafgehpgvbaf?|cebzcg|cebzcgf|flfgrz|cnffjbeqf?|erirny|sbetrg|bireevqr|cerivbhf|frperg|"
+    r"gbxraf?|hfre|ehyrf|nffvfgnag|fraq)\b"
+)
+_REVERSED = re.compile(
+    r"\b(?:erongi|dragersid|snoitcurtsni|tpmorp|metsys|s?drowssap|laever|tegrof|edirrevo|suoiverp|seitilibissop|resu|"
+    r"terces|tnatsissa|selur|dnes)\b|略忽|视无|令指|则规|词示提|户用诉告|视無|示指"
+)
+
+
+def unleet(text: str, lexicon: Lexicon) -> str:
+    """Return ``text`` with leetspeak words replaced by the known words they stand for, same length."""
+    if _LEET_PROBE.search(text) is None:
+        return text
+
+    def plain(match: re.Match[str]) -> str:
+        word = match.group()
+        if word.isalpha() or word.isdigit():
+            return word
+        core = word.rstrip("!|+$@")
+        for table in (_LEET, _LEET_L):
+            for candidate in (core, word):
+                guess = candidate.translate(table)
+                if len(guess) > 1 and guess.isalpha() and (guess in _COMMON or lexicon.knows(guess)):
+                    return guess + word[len(candidate) :]
+        return word
+
+    return _LEET_WORD.sub(plain, text)
+
+
+def despace(view: View, lexicon: Lexicon) -> View | None:
+    """Close up letter-spaced runs, dividing them into words where that is possible."""
+    text = view.text
+    pieces: list[str] = []
+    starts: list[int] = []
+    position = 0
+    for match in _SPACED.finditer(text):
+        letters, places = _close(text, match.start(), match.end(), lexicon)
+        pieces.append(text[position : match.start()])
+        starts.extend(range(position, match.start()))
+        pieces.append(letters)
+        starts.extend(places)
+        position = match.end()
+    if not pieces:
+        return None
+    pieces.append(text[position:])
+    starts.extend(range(position, len(text)))
+    mapped = starts if view.starts is None else [view.starts[place] for place in starts]
+    return View("".join(pieces), mapped, view.length)
+
+
+def _close(text: str, start: int, end: int, lexicon: Lexicon) -> tuple[str, list[int]]:
+    letters: list[str] = []
+    places: list[int] = []
+    for part in re.finditer(r"[^\W_]|_?[ \t]{2,3}", text[start:end]):
+        char = part.group()
+        letters.append(" " if char.isspace() else char)
+        places.append(start + part.start())
+    joined = "".join(letters)
+    if " " not in joined and joined.isascii() and len(joined) > 6:
+        cuts = _divide(joined.translate(_LEET), lexicon)
+        joined, places = _spread(joined, places, cuts)
+    return joined, places
+
+
+def _spread(joined: str, places: list[int], cuts: list[int]) -> tuple[str, list[int]]:
+    pieces: list[str] = []
+    spread: list[int] = []
+    last = 0
+    for cut in [*cuts, len(joined)]:
+        if cut <= last:
+            continue
+        if pieces:
+            pieces.append(" ")
+            spread.append(places[last])
+        pieces.append(joined[last:cut])
+        spread.extend(places[last:cut])
+        last = cut
+    return "".join(pieces), spread
+
+
+def _divide(letters: str, lexicon: Lexicon) -> list[int]:
+    """Cut positions that cover ``letters`` with the fewest unknown characters; words of up to 16 letters."""
+    size = min(len(letters), 600)
+    best: list[tuple[float, int]] = [(0.0, 0)] + [(1e9, 0)] * size
+    for end in range(1, size + 1):
+        best[end] = (best[end - 1][0] + 1.5, end - 1)
+        for start in range(max(0, end - 16), end):
+            word = letters[start:end]
+            if word in _COMMON or (len(word) > 2 and word in lexicon.exact):
+                cost = best[start][0] + 0.1 + 0.4 / len(word)
+                if cost < best[end][0]:
+                    best[end] = (cost, start)
+    cuts: list[int] = []
+    position = size
+    while position > 0:
+        cuts.append(position)
+        position = best[position][1]
+    return cuts[::-1]
+
+
+def run_together(view: View, lexicon: Lexicon) -> list[tuple[int, int]]:
+    """Spans (original offsets) where a stock attack appears once everything but letters is taken out.
+
+    Ordinary spelling is left to the clause scan: a span counts only when its pieces are not words.
+    """
+    text = view.text
+    squeezed = _LETTERS_ONLY.sub("", text)
+    if _RUN_TOGETHER.search(squeezed) is None:
+        return []
+    places = [index for index, char in enumerate(text) if "a" <= char <= "z"]
+    spans = []
+    for match in _RUN_TOGETHER.finditer(squeezed):
+        start, end = places[match.start()], places[match.end() - 1] + 1
+        words = _ASCII_WORD.findall(text[start:end])
+        # The match may end inside a word ("instruction|s") and start inside one ("un|forget"): look at whole words.
+        while end < len(text) and "a" <= text[end] <= "z":
+            end += 1
+        words = _ASCII_WORD.findall(text[start:end])
+        if start and "a" <= text[start - 1] <= "z":
+            continue
+        if all(word in _COMMON or lexicon.knows(word) for word in words):
+            continue
+        spans.append(view.span(start, end))
+    return spans
+
+
+def mirrored(view: View) -> list[str]:
+    """The text turned around, or shifted by rot13, when it shows at least two words that way."""
+    candidates = []
+    if len(set(_ROT13.findall(view.text))) >= 2:
+        candidates.append(codecs.decode(view.text, "rot13"))
+    if len(set(_REVERSED.findall(view.text))) >= 2:
+        candidates.append(view.text[::-1])
+    return candidates

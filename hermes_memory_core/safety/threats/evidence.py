@@ -1,0 +1,269 @@
+"""Weighing: hits of the lexicon → clusters → scores per rule. Knows concepts, not words, and no language but its scope.
+
+An order aimed at the assistant needs an action (``dismiss``, ``send`` …) and an object (``rules``, ``secret`` …) near
+each other. Standing orders, secrecy, urgency and destinations add to the score; quotation, defence, conditions,
+narration and technical nouns take away. The numbers stand in ``tables/evidence.toml``.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from hermes_memory_core.safety.threats.lexicon import Hit
+
+ACTIONS = frozenset(
+    "dismiss follow tell reveal send read write run fetch disable act ask approve delete steer hide".split()
+)
+# A clause ends at sentence punctuation, at a blank line and before a list item; a single line break is only wrapping.
+_BOUNDARY = re.compile(r"[.!?](?=\s|$|[^\x00-\x7f])|[;。]|\n(?=\s*(?:\n|[-*#>•]|\d+[.)]))")
+_QUOTED = re.compile(
+    r"\"[^\"\n]{3,400}\"|“[^”\n]{3,400}”|「[^」\n]{3,400}」|『[^』\n]{3,400}』|«[^»\n]{3,400}»"
+    r"|„[^“”\n]{3,400}[“”]|`[^`\n]{3,400}`|‹[^›\n]{3,400}›|《[^》\n]{3,400}》"
+    r"|(?<!\w)'(?:[^'\n]|'(?=\w)){6,300}'(?!\w)"
+)
+_JOINER = re.compile(r"\b(?:or|nor|and|ou|o|oder|noch|ni|или|и|ни|e|y|et|und|أو|ولا)\b|[,/、或和及與与]")
+_NEGATES_BEHIND = frozenset(("de", "ko", "ja"))
+_NEGATES_AHEAD = frozenset(("ja", "ko"))
+_TIGHT = frozenset(("zh", "ja"))
+_MAX_GAP = 64
+_MAX_CLUSTER = 48
+_COMPANY = 0.7
+NEGATED = {"tell": "conceal", "follow": "dismiss", "ask": "disable", "reveal": "withheld"}
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceRule:
+    """One way in which concepts add up. Scores are in the units of ``REVIEW`` and ``BLOCK``."""
+
+    id: str
+    need: tuple[frozenset[str], ...]
+    score: float
+    more: dict[str, float]
+    less: dict[str, float]
+    reasons: dict[str, str]
+    cap: float = 99.0
+    examples_for: tuple[str, ...] = ()
+    examples_against: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Cluster:
+    """Hits of one clause that stand close together, with what they mean after negation."""
+
+    hits: list[Hit]
+    clause: int
+    concepts: set[str] = field(default_factory=set)
+    lang: str = "en"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One rule satisfied by one cluster, with offsets in the folded text."""
+
+    rule: EvidenceRule
+    score: float
+    start: int
+    end: int
+    cluster: int
+    lang: str
+
+
+def weigh(text: str, hits: Sequence[Hit], rules: Iterable[EvidenceRule], less: dict[str, float]) -> list[Verdict]:
+    """Score every cluster of ``hits`` against every rule.
+
+    Args:
+        text: The folded text the hits were found in.
+        hits: In order of their start.
+        rules: The evidence rules.
+        less: Counter-evidence that lowers every rule, concept → score.
+
+    Returns:
+        Verdicts with a positive score, strongest evidence included by company of its neighbours.
+    """
+    if len(hits) < 2:
+        return []
+    clusters = _clusters(text, hits)
+    found: list[Verdict] = []
+    quotes: list[tuple[int, int]] | None = None
+    for index, cluster in enumerate(clusters):
+        near = _neighbours(clusters, index)
+        for rule in rules:
+            if not all(cluster.concepts & group for group in rule.need):
+                continue
+            start, end = _span(cluster, rule)
+            score = rule.score
+            for concept, gain in rule.more.items():
+                if concept in cluster.concepts:
+                    score += gain
+                elif concept in near:
+                    score += gain / 2
+            score = min(score, rule.cap)
+            if score < 1.5:
+                continue
+            if quotes is None:
+                quotes = [match.span() for match in _QUOTED.finditer(text)]
+            score -= _doubt(cluster, near, rule, less, _inside(quotes, start, end))
+            if score > 0:
+                found.append(Verdict(rule, score, start, end, index, cluster.lang))
+    return _in_company(found)
+
+
+def _neighbours(clusters: Sequence[Cluster], index: int) -> set[str]:
+    near: set[str] = set()
+    if index:
+        near |= clusters[index - 1].concepts
+    if index + 1 < len(clusters):
+        near |= clusters[index + 1].concepts
+    return near
+
+
+def _doubt(
+    cluster: Cluster, near: set[str], rule: EvidenceRule, less: dict[str, float], quoted: bool
+) -> float:
+    doubt = 0.0
+    for concept, loss in less.items():
+        loss = rule.less.get(concept, loss)
+        if concept in cluster.concepts:
+            doubt += loss
+    for concept, loss in rule.less.items():
+        if concept not in less and concept in cluster.concepts:
+            doubt += loss
+    if quoted:
+        about = {"defence", "condition", "frame"}
+        doubt += 3.0 if about & cluster.concepts or about & near else 1.2
+    return doubt
+
+
+def _in_company(found: list[Verdict]) -> list[Verdict]:
+    """Different rules met in one clause or the next make each other likelier."""
+    by_cluster: dict[int, set[str]] = {}
+    for verdict in found:
+        if verdict.score >= 1.8:
+            by_cluster.setdefault(verdict.cluster, set()).add(verdict.rule.id)
+    result = []
+    for verdict in found:
+        others: set[str] = set()
+        for index in (verdict.cluster - 1, verdict.cluster, verdict.cluster + 1):
+            others |= by_cluster.get(index, set())
+        company = len(others - {verdict.rule.id})
+        result.append(replace(verdict, score=verdict.score + _COMPANY * min(company, 2)))
+    return result
+
+
+def _inside(quotes: Sequence[tuple[int, int]], start: int, end: int) -> bool:
+    index = bisect_right(quotes, (start, _FAR)) - 1
+    return index >= 0 and quotes[index][0] <= start and end <= quotes[index][1] + 1
+
+
+_FAR = 1 << 60
+
+
+def _span(cluster: Cluster, rule: EvidenceRule) -> tuple[int, int]:
+    wanted = frozenset().union(*rule.need)
+    used = [hit for hit in cluster.hits if hit.concept in wanted]
+    return min(hit.start for hit in used), max(hit.end for hit in used)
+
+
+def _clusters(text: str, hits: Sequence[Hit]) -> list[Cluster]:
+    cuts = [match.end() for match in _BOUNDARY.finditer(text)]
+    clusters: list[Cluster] = []
+    for hit in hits:
+        clause = bisect_right(cuts, hit.start)
+        last = clusters[-1] if clusters else None
+        if (
+            last is not None
+            and last.clause == clause
+            and hit.start - last.hits[-1].end <= _MAX_GAP
+            and len(last.hits) < _MAX_CLUSTER
+        ):
+            last.hits.append(hit)
+        else:
+            clusters.append(Cluster([hit], clause))
+    for cluster in clusters:
+        cluster.hits = _settle(text, cluster.hits)
+        cluster.concepts = {hit.concept for hit in cluster.hits}
+        cluster.lang = cluster.hits[0].lang if cluster.hits else "en"
+    # Counter-evidence holds for the whole clause, even where a long gap divides its hits.
+    for first, second in zip(clusters, clusters[1:], strict=False):
+        if first.clause == second.clause:
+            second.concepts |= first.concepts & _CARRIED
+            first.concepts |= second.concepts & _CARRIED
+    return clusters
+
+
+_CARRIED = frozenset(("defence", "condition", "frame", "standing", "silent", "trigger"))
+
+
+def _settle(text: str, hits: list[Hit]) -> list[Hit]:
+    """Apply negation and narration: "never reveal" is no order to reveal; "don't tell" is an order to conceal."""
+    settled: list[Hit] = []
+    spent: set[int] = set()
+    negated_before: Hit | None = None
+    for index, hit in enumerate(hits):
+        if hit.concept not in ACTIONS:
+            settled.append(hit)
+            continue
+        if _told_about(hits, index):
+            negated_before = None
+            continue
+        negation = _negation(hits, index, spent)
+        chained = (
+            negated_before is not None
+            and hit.start - negated_before.end <= 14
+            and _JOINER.search(text, negated_before.end, hit.start) is not None
+        )
+        if negation is None and not chained:
+            settled.append(hit)
+            negated_before = None
+            continue
+        if negation is not None:
+            spent.add(negation)
+        negated_before = hit
+        changed = NEGATED.get(hit.concept)
+        if changed is not None:
+            start = min(hit.start, hits[negation].start) if negation is not None else hit.start
+            settled.append(hit._replace(concept=changed, start=start))
+    settled.sort()
+    return settled
+
+
+def _negation(hits: Sequence[Hit], index: int, spent: set[int]) -> int | None:
+    """Index of the negation that governs the action at ``index``."""
+    action = hits[index]
+    reach = 7 if action.lang in _TIGHT else 22
+    if action.lang not in _NEGATES_AHEAD:
+        for other in range(index - 1, -1, -1):
+            hit = hits[other]
+            if hit.end > action.start:
+                continue
+            if hit.concept in ACTIONS or action.start - hit.end > reach:
+                break
+            if hit.concept == "not":
+                return other
+    if action.lang in _NEGATES_BEHIND:
+        reach = {"ja": 8, "ko": 10, "de": 48}[action.lang]
+        for other in range(index + 1, len(hits)):
+            hit = hits[other]
+            if hit.start - action.end > reach or (hit.concept in ACTIONS and action.lang != "de"):
+                break
+            if hit.concept == "not" and hit.lang == action.lang and other not in spent:
+                return other
+    return None
+
+
+def _told_about(hits: Sequence[Hit], index: int) -> bool:
+    """True when somebody else does it: "we send", "they ignore", 我们会发送."""
+    action = hits[index]
+    reach = 4 if action.lang in _TIGHT else 14
+    for other in range(index - 1, -1, -1):
+        hit = hits[other]
+        if hit.end > action.start:
+            continue
+        if hit.concept in ACTIONS or hit.concept == "you" or action.start - hit.end > reach:
+            return False
+        if hit.concept == "narrator":
+            return True
+    return False

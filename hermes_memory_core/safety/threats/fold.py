@@ -1,0 +1,178 @@
+"""One spelling for many disguises: text → plain lower-case text, with a map back to the original offsets.
+
+Folding never judges. It undoes width, case, accents, invisible characters, traditional Han and lookalike letters,
+so that the word tables need one spelling. Decoding and de-spacing live in ``disguise.py``.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hermes_memory_core.safety.threats.scripts import LOOKALIKES, SIMPLIFY, STYLED
+
+_QUOTES = {0x2018: "'", 0x2019: "'", 0x02BC: "'", 0x201B: "'", 0x2032: "'"}
+_FILLERS = frozenset((0x115F, 0x1160, 0x3164, 0xFFA0, 0x034F, 0x0640))
+_COMPOSE = re.compile("[\u1100-\u11ff]{2,}|.[\u3099\u309a]", re.DOTALL)
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_EASTERN = re.compile("[\u0370-\u03ff\u0400-\u04ff\u0500-\u058f]")
+_LATIN = re.compile("[a-z]")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A readable form of a text. ``starts[i]`` is the original offset of character i; None means the same offset."""
+
+    text: str
+    starts: Sequence[int] | None
+    length: int
+    """Length of the original text."""
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Offsets in the original text for ``text[start:end]``."""
+        if self.starts is None:
+            return start, end
+        last = self.starts[end] if end < len(self.starts) else self.length
+        return self.starts[start], max(last, self.starts[start])
+
+
+class _Table(dict[int, str]):
+    """``str.translate`` table that works out a character the first time it is met.
+
+    ``irregular`` collects characters whose folded form is not exactly one character long, because
+    those are the ones that move offsets.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.irregular: set[str] = set()
+
+    def __missing__(self, code: int) -> str:
+        folded = _fold_char(code)
+        if len(self) < 60_000:
+            self[code] = folded
+        if len(folded) != 1:
+            self.irregular.add(chr(code))
+        return folded
+
+
+def _fold_char(code: int) -> str:
+    if code in _QUOTES:
+        return _QUOTES[code]
+    if code in STYLED:
+        return STYLED[code]
+    char = chr(code)
+    category = unicodedata.category(char)
+    if code in (0x0A, 0x2028, 0x2029, 0x0B, 0x0C):
+        return "\n"
+    if category == "Zs" or code in (0x09, 0x0D, 0x2800):
+        return " "
+    if category in ("Cf", "Cc") or code in _FILLERS or _is_loose_mark(code, category):
+        return ""
+    if category == "Pd":
+        return "-"
+    if code in SIMPLIFY:
+        return SIMPLIFY[code]
+    folded = unicodedata.normalize("NFKC", char).lower()
+    return "".join(_base(part) for part in folded)
+
+
+def _is_loose_mark(code: int, category: str) -> bool:
+    if category not in ("Mn", "Me"):
+        return False
+    # Marks of scripts we read as accents (Latin, Cyrillic, Greek, Hebrew, Arabic) and the symbol marks used to
+    # strike letters through. Indic, Thai and kana marks are part of the letter and stay.
+    return code < 0x0900 or 0x1AB0 <= code <= 0x20FF or 0xFE00 <= code <= 0xFE2F or code >= 0xE0100
+
+
+def _base(char: str) -> str:
+    code = ord(char)
+    if code < 0x80 or not (code < 0x0590 or 0x1E00 <= code <= 0x1FFF):
+        # Arabic letter forms people mix freely: one alef, one yeh, one teh.
+        return _ARABIC.get(char, char)
+    if unicodedata.category(char) in ("Mn", "Me"):
+        return ""
+    return unicodedata.normalize("NFD", char)[0]
+
+
+_ARABIC = {"أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ى": "ي", "ة": "ه", "ی": "ي", "ک": "ك"}
+_TABLE = _Table()
+
+
+def fold(text: str) -> View:
+    """Return the folded view of ``text``. Linear in its length."""
+    if text.isascii() and not _CONTROL.search(text):
+        return View(text.lower().replace("\t", " ").replace("\r", " "), None, len(text))
+    if _COMPOSE.search(text):
+        source, places = _compose(text)
+        inner = _fold_plain(source)
+        starts = [places[inner.starts[i] if inner.starts else i] for i in range(len(inner.text))]
+        return View(_unmask(inner.text), starts, len(text))
+    view = _fold_plain(text)
+    return View(_unmask(view.text), view.starts, view.length)
+
+
+def _fold_plain(text: str) -> View:
+    folded = text.translate(_TABLE)
+    if _TABLE.irregular.isdisjoint(text):
+        return View(folded, None, len(text))
+    pieces: list[str] = []
+    starts: list[int] = []
+    for index, char in enumerate(text):
+        piece = _TABLE[ord(char)]
+        pieces.append(piece)
+        starts.extend([index] * len(piece))
+    return View("".join(pieces), starts, len(text))
+
+
+def _compose(text: str) -> tuple[str, list[int]]:
+    """Join Hangul jamo and kana marks into whole characters, keeping where each came from."""
+    pieces: list[str] = []
+    places: list[int] = []
+    position = 0
+    for match in _COMPOSE.finditer(text):
+        pieces.append(text[position : match.start()])
+        places.extend(range(position, match.start()))
+        whole = unicodedata.normalize("NFC", match.group())
+        pieces.append(whole)
+        step = len(match.group()) / max(len(whole), 1)
+        places.extend(match.start() + int(step * i) for i in range(len(whole)))
+        position = match.end()
+    pieces.append(text[position:])
+    places.extend(range(position, len(text)))
+    return "".join(pieces), places
+
+
+def _unmask(text: str) -> str:
+    """Replace lookalike letters in words that mix scripts, or that stand alone in a mostly Latin text."""
+    if not (_EASTERN.search(text) and _LATIN.search(text)):
+        return text
+    latin_text = 2 * len(_EASTERN.findall(text)) < len(_LATIN.findall(text))
+
+    def plain(match: re.Match[str]) -> str:
+        word = match.group()
+        if not _EASTERN.search(word):
+            return word
+        changed = word.translate(LOOKALIKES)
+        mixed = _LATIN.search(word) is not None
+        if mixed or (latin_text and changed.isascii()):
+            return changed
+        return word
+
+    return _WORD.sub(plain, text)
+
+
+def disguised_words(text: str) -> list[tuple[int, int]]:
+    """Spans of words that mix Latin letters with Cyrillic lookalikes, in ``text`` itself."""
+    if text.isascii():
+        return []
+    return [
+        match.span()
+        for match in _WORD.finditer(text)
+        if re.search("[a-zA-Z]", match.group())
+        and re.search("[\u0400-\u04ff\u0391-\u03a9\u03bf\u03bd\u03c1]", match.group())
+        and len(match.group()) > 3
+    ]

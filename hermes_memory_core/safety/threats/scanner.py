@@ -1,0 +1,171 @@
+"""The scan: fold, look, decode, look again. Orders the steps and turns what they find into `Finding` values.
+
+What counts as evidence is data (``tables/``); how disguises are undone lives in ``fold.py``, ``disguise.py`` and
+``decode.py``. No I/O happens here beyond the one lazy load of the tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from hermes_memory_core.safety.threats import decode, disguise, invisible
+from hermes_memory_core.safety.threats.evidence import weigh
+from hermes_memory_core.safety.threats.fold import View, disguised_words, fold
+from hermes_memory_core.safety.threats.lexicon import Hit
+from hermes_memory_core.safety.threats.rules import RuleSet
+from hermes_memory_core.types import Finding, Severity
+
+BLOCK, REVIEW, WARN = 4.8, 3.0, 2.0
+WINDOW, OVERLAP = 65_536, 2_048
+_DEPTH = 3
+_RANK: dict[Severity, int] = {"warn": 0, "review": 1, "block": 2}
+
+
+class _Raw(NamedTuple):
+    """A finding before its reason is worded: offsets in the text that was scanned."""
+
+    id: str
+    severity: Severity
+    start: int
+    end: int
+    lang: str
+    how: str = ""
+
+
+def scan(text: str, *, lang: str | None = None, rules: RuleSet | None = None) -> list[Finding]:
+    """Look for prompt injection, concealment, exfiltration, back doors and disguises.
+
+    Args:
+        text: A note, a recalled passage, a search result; any length (windows of 65,536 characters).
+        lang: The person's language for the reasons; None takes the language of what was found.
+        rules: Defaults to `RuleSet.default()`; use its ``extend`` to add tables.
+
+    Returns:
+        All findings in order of their place, empty when the text is clean. ``start`` and ``end`` are
+        offsets in ``text`` as given.
+    """
+    used = rules or RuleSet.default()
+    raw: list[_Raw] = []
+    for offset in range(0, max(len(text), 1), WINDOW - OVERLAP):
+        part = text[offset : offset + WINDOW]
+        raw.extend(_moved(item, offset) for item in _scan_part(part, used, 0))
+        if offset + WINDOW >= len(text):
+            break
+    return [_finding(item, used, lang) for item in _merged(raw) if item.id not in used.off]
+
+
+def verdict(findings: Iterable[Finding]) -> str:
+    """The gravest outcome: ``"clean"``, ``"warn"``, ``"review"`` or ``"block"``."""
+    worst = max((_RANK[finding.severity] for finding in findings), default=-1)
+    return ("clean", "warn", "review", "block")[worst + 1]
+
+
+def _scan_part(text: str, rules: RuleSet, depth: int) -> list[_Raw]:
+    found: list[_Raw] = []
+    for unseen in invisible.find_unseen(text):
+        found.append(_Raw(unseen.id, unseen.severity, unseen.start, unseen.end, "en"))
+        if unseen.message and depth < _DEPTH:
+            found += _within(unseen.message, unseen.start, unseen.end, rules, depth)
+    for start, end in disguised_words(text):
+        found.append(_Raw("lookalike_letters", "warn", start, end, "en"))
+    folded = fold(text)
+    view = View(disguise.unleet(folded.text, rules.lexicon), folded.starts, folded.length)
+    found += _scan_view(view, rules)
+    found += _undisguised(view, rules, depth)
+    if depth < _DEPTH:
+        for blob in decode.find_blobs(text):
+            found += _within(blob.text, blob.start, blob.end, rules, depth)
+        expanded = decode.expand_inline(text)
+        if expanded is not None:
+            found += _expanded(expanded[0], expanded[1], len(text), rules, depth)
+    return found
+
+
+def _undisguised(view: View, rules: RuleSet, depth: int) -> list[_Raw]:
+    found: list[_Raw] = []
+    spaced = disguise.despace(view, rules.lexicon)
+    if spaced is not None:
+        found += [item._replace(how="spaced") for item in _scan_view(spaced, rules)]
+    for start, end in disguise.run_together(view, rules.lexicon):
+        found.append(_Raw("override_rules", "block", start, end, "en", "spaced"))
+    if depth < _DEPTH:
+        for turned in disguise.mirrored(view):
+            found += _within(turned, 0, view.length, rules, _DEPTH)
+    return found
+
+
+def _within(inner: str, start: int, end: int, rules: RuleSet, depth: int) -> list[_Raw]:
+    """Findings of a decoded text, all placed on the stretch it was decoded from. Hiding it makes it graver."""
+    found = []
+    for item in _scan_part(inner, rules, depth + 1):
+        severity: Severity = "review" if item.severity == "warn" else item.severity
+        found.append(_Raw(item.id, severity, start, end, item.lang, "encoded"))
+    return found
+
+
+def _expanded(text: str, starts: list[int], length: int, rules: RuleSet, depth: int) -> list[_Raw]:
+    found = []
+    for item in _scan_part(text, rules, depth + 1):
+        start = starts[item.start] if item.start < len(starts) else length
+        end = starts[item.end] if item.end < len(starts) else length
+        found.append(item._replace(start=start, end=max(start, end), how=item.how or "encoded"))
+    return found
+
+
+def _scan_view(view: View, rules: RuleSet) -> list[_Raw]:
+    text = view.text
+    found: list[_Raw] = []
+    for shape in rules.shapes:
+        if shape.gate and not any(gate in text for gate in shape.gate):
+            continue
+        for match in shape.pattern.finditer(text):
+            start, end = view.span(match.start(), match.end())
+            found.append(_Raw(shape.id, shape.severity, start, end, "en"))
+    hits = rules.lexicon.find(text) + _named(text, rules)
+    hits.sort()
+    for judged in weigh(text, hits, rules.evidence, rules.less):
+        if judged.score < WARN:
+            continue
+        severity: Severity = (
+            "block" if judged.score >= BLOCK else "review" if judged.score >= REVIEW else "warn"
+        )
+        start, end = view.span(judged.start, judged.end)
+        found.append(_Raw(judged.rule.id, severity, start, end, judged.lang))
+    return found
+
+
+def _named(text: str, rules: RuleSet) -> list[Hit]:
+    """Names with punctuation (URLs, file names) as evidence."""
+    hits: list[Hit] = []
+    for named in rules.patterns:
+        if any(gate in text for gate in named.gate):
+            for match in named.pattern.finditer(text):
+                hits.append(Hit(match.start(), match.end(), named.concept, "en"))
+    return hits
+
+
+def _moved(item: _Raw, offset: int) -> _Raw:
+    return item._replace(start=item.start + offset, end=item.end + offset) if offset else item
+
+
+def _merged(raw: list[_Raw]) -> list[_Raw]:
+    """One finding per id and place: overlapping ones of the same id become the gravest of them."""
+    raw.sort(key=lambda item: (item.id, item.start, -item.end))
+    merged: list[_Raw] = []
+    for item in raw:
+        last = merged[-1] if merged else None
+        if last is not None and last.id == item.id and item.start < last.end:
+            worse = item if _RANK[item.severity] > _RANK[last.severity] else last
+            merged[-1] = worse._replace(start=last.start, end=max(last.end, item.end))
+        else:
+            merged.append(item)
+    return sorted(merged, key=lambda item: (item.start, item.end, item.id))
+
+
+def _finding(item: _Raw, rules: RuleSet, lang: str | None) -> Finding:
+    shown = lang or item.lang
+    reason = rules.reason(item.id, shown)
+    if item.how:
+        reason = f"{reason} ({rules.reason(item.how, shown)})"
+    return Finding(item.id, item.severity, item.start, item.end, reason)
