@@ -12,6 +12,8 @@ BLOCK: Final = 1024
 class MessageIds:
     """Hands out ids, each once. The next block is usually brought by the indexer before it is needed.
 
+    The lock is never held while the database is asked: whoever holds the database may ask here.
+
     Args:
         reserve: Takes so many ids from the database, for good.
     """
@@ -23,8 +25,8 @@ class MessageIds:
     def forget(self) -> None:
         """Drop what is left (after a fork, or when the database was replaced)."""
         self._lock = threading.Lock()
-        self._next, self._end = 0, 0
-        self._spare: range | None = None
+        self._blocks: list[range] = []
+        self._used = False
 
     def take(self, count: int) -> list[int]:
         """``count`` ids, growing.
@@ -33,26 +35,28 @@ class MessageIds:
             StoreError: The counter cannot be reached.
         """
         taken: list[int] = []
-        with self._lock:
-            while len(taken) < count:
-                if self._next >= self._end:
-                    block, self._spare = self._spare, None
-                    if block is None:
-                        block = self._reserve(max(BLOCK, count - len(taken)))
-                    self._next, self._end = block.start, block.stop
-                end = min(self._end, self._next + count - len(taken))
-                taken.extend(range(self._next, end))
-                self._next = end
-        return taken
+        while True:
+            with self._lock:
+                self._used = True
+                while self._blocks and len(taken) < count:
+                    block = self._blocks[0]
+                    missing = count - len(taken)
+                    taken.extend(block[:missing])
+                    if missing < len(block):
+                        self._blocks[0] = block[missing:]
+                    else:
+                        self._blocks.pop(0)
+            if len(taken) >= count:
+                return sorted(taken)
+            self.offer(self._reserve(max(BLOCK, count - len(taken))))
 
     def wanted(self) -> int:
         """How many ids to bring along now; 0 when there are enough."""
         with self._lock:
-            low = self._end > 0 and self._end - self._next < BLOCK // 2
-            return BLOCK if low and self._spare is None else 0
+            low = sum(map(len, self._blocks)) < BLOCK // 2
+            return BLOCK if self._used and low else 0
 
     def offer(self, block: range) -> None:
-        """Take a block that was reserved ahead."""
+        """Take a block that was reserved."""
         with self._lock:
-            if self._spare is None:
-                self._spare = block
+            self._blocks.append(block)

@@ -190,6 +190,7 @@ class Indexer:
             return False
         missed: dict[str, str] = {}
         to_end = True
+        wanted = self._ids.wanted()
         with self._database.write() as db:
             applier = Applier(db, self._transcripts.folder)
             for line in items:
@@ -198,7 +199,6 @@ class Indexer:
             if mark is not None:
                 to_end = applier.take_file(name, mark.session_id, BATCH)
             applier.finish()
-            wanted = self._ids.wanted()
             block = reserve_ids(db, wanted) if wanted else None
         if block is not None:
             self._ids.offer(block)

@@ -24,12 +24,10 @@ from .base import StoreBase
 from .rows import MESSAGE_COLUMNS, SESSION_COLUMNS, session_record, stored_message
 from .search import Filters, SearchResult
 from .search import search as run_search
+from .search.filters import UNATTENDED_CONTEXTS, UNATTENDED_SOURCES
 from .times import epoch
 from .titles import same, split_number
 
-HIDDEN_CONTEXTS: Final = ("subagent", "flush", "review")
-"""Agent contexts that lists leave out unless asked: nobody talked there."""
-HIDDEN_SOURCES: Final = ("subagent", "tool")
 MIN_PREFIX: Final = 3
 """Characters of an id that may stand for the whole."""
 
@@ -154,9 +152,9 @@ class ReadMixin(StoreBase):
                 values.append(moment)
         if not include_archived:
             where.append("s.archived = 0")
-        if not include_subagents and source not in HIDDEN_SOURCES:
+        if not include_subagents and source not in UNATTENDED_SOURCES:
             where.append(
-                f"s.agent_context NOT IN {HIDDEN_CONTEXTS} AND s.source NOT IN {HIDDEN_SOURCES}"
+                f"s.agent_context NOT IN {UNATTENDED_CONTEXTS} AND s.source NOT IN {UNATTENDED_SOURCES}"
             )
         statement = (
             f"SELECT {SESSION_COLUMNS} FROM sessions s WHERE {' AND '.join(where)} "

@@ -113,12 +113,6 @@ class WriteMixin(StoreBase):
 
     def transcript_end(self, session_id: str) -> int:
         """Byte offset just past the session's last committed line; 0 for unknown sessions."""
-        # the writer has settled a torn tail when it opened the file, so the size is the end of a line
-        path = self.transcripts.path(session_id)
-        return path.stat().st_size if path is not None else 0
-
-    def transcript_end(self, session_id: str) -> int:
-        """Byte offset just past the session's last committed line; 0 for unknown sessions."""
         return self.transcripts.end(session_id)
 
     def turns_after(self, session_id: str, offset: int) -> Iterator[tuple[TurnRef, Turn]]:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from hermes_memory_core.errors import UsageError
+
+from .search.when import moment
+
 
 def epoch(value: str | float | None, *, now: float, end: bool = False) -> float | None:
     """Epoch seconds of what a filter names; None for None.
@@ -20,9 +24,13 @@ def epoch(value: str | float | None, *, now: float, end: bool = False) -> float 
         return None
     if isinstance(value, int | float):
         return float(value)
-    from .search.dates import bound
-
-    return bound(value, now=now, end=end)
+    span = moment(value, now, None)
+    if span is None:
+        raise UsageError(
+            f"Cannot read {value!r} as a time.",
+            hint="for example 2025-03-31, 3d, yesterday, last week, 上周",
+        )
+    return span[1] if end else span[0]
 
 
 def local(at: float, form: str = "%Y-%m-%d %H:%M") -> str:

@@ -13,7 +13,8 @@ import json
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -29,8 +30,11 @@ from .transcript import Line, encode, event, fill, messages_in, read_lines
 from .writer import DAMAGED
 
 TRASH: Final = "trash"
-_CHUNK: Final = 500
+_CHUNK: Final = 200
 _PREVIEWS: Final = 5
+_MERGE_PAGES: Final = 500
+SCRUB_BYTES: Final = 256 << 20
+"""Database size up to which a permanent delete merges the whole index at once."""
 _STAMPED = re.compile(r"(?P<name>.+)\.(?P<at>\d{10,})")
 
 
@@ -88,7 +92,7 @@ class TrashMixin(StoreBase):
 
     def _remove_rows(self, session_id: str) -> None:
         while True:
-            with self.database.write() as db:
+            with self.database.write() as db, zeroing(db):
                 found = db.execute(
                     "SELECT m.id FROM messages m JOIN sessions s ON s.key = m.session "
                     "WHERE s.id = ? LIMIT ?",
@@ -148,6 +152,9 @@ class TrashMixin(StoreBase):
         gone = [item for item in self.trashed() if item.deleted_at <= limit]
         for item in gone:
             item.path.unlink(missing_ok=True)
+        if gone:
+            sync_dir(self.folder / TRASH)
+            self._scrub()
         return len(gone)
 
     # ------------------------------------------------------------ forget
@@ -184,6 +191,7 @@ class TrashMixin(StoreBase):
 
         name = self.transcripts.rewrite(session_id, change)
         if name is not None:
+            self._remove_rows(session_id)
             self.indexer.mark(name, session_id)
             self.indexer.flush()
         return len(ids)
@@ -213,14 +221,32 @@ class TrashMixin(StoreBase):
             f"not looked into: {', '.join(sorted(kept))}" if kept else "",
         )
 
-    def _scrub(self) -> None:
-        """Leave no deleted text in free pages, old index segments or the log."""
-        more = True
+    def _scrub(self) -> bool:
+        """Leave no deleted word in index segments, free pages or the log; False on a store too big for it.
+
+        Rows are overwritten when they are deleted; the words of an index entry go when its segments merge,
+        which on a big store is the work of ``optimise``.
+        """
+        small = self.database.size() <= SCRUB_BYTES
+        pages = -_MERGE_PAGES  # a negative number makes every segment take part
+        more = small
         while more:
-            with self.database.write() as db:
-                more = Index(db).merge(500)
+            with self.database.write() as db, zeroing(db):
+                more = Index(db).merge(pages)
+            pages = _MERGE_PAGES
         with self.database.maintain() as db:
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return small
+
+
+@contextmanager
+def zeroing(db: sqlite3.Connection) -> Iterator[None]:
+    """Overwrite what is deleted, instead of leaving it on free pages."""
+    db.execute("PRAGMA secure_delete=ON").fetchall()
+    try:
+        yield
+    finally:
+        db.execute("PRAGMA secure_delete=OFF").fetchall()
 
 
 def _with_children(db: sqlite3.Connection, ids: Sequence[str]) -> dict[str, str]:
