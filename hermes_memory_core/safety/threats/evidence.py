@@ -96,7 +96,9 @@ def weigh(text: str, hits: Sequence[Hit], rules: Iterable[EvidenceRule], less: d
             start, end = _span(cluster, rule)
             score = rule.score
             for concept, gain in rule.more.items():
-                if concept in cluster.concepts:
+                if concept in cluster.concepts or (
+                    concept == "conceal" and "hide" in cluster.concepts
+                ):
                     score += gain
                 elif concept in near:
                     score += gain / 2
@@ -264,6 +266,6 @@ def _told_about(hits: Sequence[Hit], index: int) -> bool:
             continue
         if hit.concept in ACTIONS or hit.concept == "you" or action.start - hit.end > reach:
             return False
-        if hit.concept == "narrator":
+        if hit.concept in ("narrator", "actor"):
             return True
     return False

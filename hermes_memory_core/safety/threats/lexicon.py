@@ -17,6 +17,8 @@ _CJK = "\u3005-\u3007\u3040-\u30ff\u3400-\u9fff"
 _TOKEN = re.compile(rf"[^\W_{_CJK}]+(?:'[^\W_{_CJK}]+)?")
 _ARABIC_PREFIX = re.compile("^(?:وال|بال|فال|كال|لل|ال|و|ف|ب|ل|ك|س)(?=..)")
 _IS_CJK = re.compile(f"[{_CJK}]")
+_SENTENCE = re.compile(r"[^。.!?\n]+")
+_KANA = re.compile("[\u3041-\u30fa]")
 _MEMO_LIMIT = 50_000
 _GAP_WORDS = 3
 _GAP_CHARS = 10
@@ -47,7 +49,9 @@ class Lexicon:
 
     exact: dict[str, list[_Phrase]] = field(default_factory=dict)
     stems: dict[str, list[_Phrase]] = field(default_factory=dict)
-    pairs: dict[str, list[tuple[str, str, str, str]]] = field(default_factory=dict)
+    pairs: dict[str, dict[str, list[tuple[str, str, str]]]] = field(
+        default_factory=lambda: {"zh": {}, "ja": {}}
+    )
     stem_sizes: tuple[int, ...] = ()
     letters: set[str] = field(default_factory=set)
     fuzzy: dict[str, str] = field(default_factory=dict)
@@ -66,8 +70,9 @@ class Lexicon:
                     if plain:
                         lexicon._add(plain, concept, lang)
         lexicon.stem_sizes = tuple(sorted({len(stem) for stem in lexicon.stems}, reverse=True))
-        for entries in lexicon.pairs.values():
-            entries.sort(key=lambda entry: -len(entry[0]) - len(entry[1]))
+        for pairs in lexicon.pairs.values():
+            for entries in pairs.values():
+                entries.sort(key=lambda entry: -len(entry[0]) - len(entry[1]))
         if lexicon.letters:
             letters = "".join(sorted(lexicon.letters))
             lexicon._starters = re.compile(f"[{re.escape(letters)}]")
@@ -78,7 +83,8 @@ class Lexicon:
         if _IS_CJK.match(phrase):
             head, _, tail = phrase.partition("~")
             head, tail = head.strip(), tail.strip()
-            self.pairs.setdefault(head[:2], []).append((head, tail, concept, lang))
+            entries = self.pairs["ja" if lang == "ja" else "zh"]
+            entries.setdefault(head[:2], []).append((head, tail, concept))
             self.letters.add(head[0])
             return
         parts = [
@@ -143,40 +149,42 @@ class Lexicon:
 
     def _find_chars(self, text: str) -> list[Hit]:
         hits: list[Hit] = []
-        pairs = self.pairs
-        skip = 0
-        assert self._starters is not None  # noqa: S101 - find() checked
-        for match in self._starters.finditer(text):
-            start = match.start()
-            if start < skip:
+        for sentence in _SENTENCE.finditer(text):
+            # Chinese and Japanese share characters but not meanings (不要): kana decides, sentence by sentence.
+            lang = "ja" if len(_KANA.findall(sentence[0])) > 1 else "zh"
+            self._find_in_sentence(text, sentence.start(), sentence.end(), lang, hits)
+        return hits
+
+    def _find_in_sentence(self, text: str, start: int, end: int, lang: str, hits: list[Hit]) -> None:
+        pairs, skip = self.pairs[lang], start
+        starters = self._starters
+        assert starters is not None  # noqa: S101 - find() checked
+        for match in starters.finditer(text, start, end):
+            place = match.start()
+            if place < skip:
                 continue
-            entries = pairs.get(text[start : start + 2])
-            if not entries:
-                entries = pairs.get(text[start])
-                if not entries:
-                    continue
-            else:
-                entries = entries + pairs.get(text[start], [])
+            entries = pairs.get(text[place : place + 2])
+            single = pairs.get(text[place])
+            if entries is None and single is None:
+                continue
             best = 0
-            for head, tail, concept, lang in entries:
+            for head, tail, concept in (entries or []) + (single or []):
                 size = len(head) + len(tail)
                 if size < best:
                     break
-                if not text.startswith(head, start):
+                if not text.startswith(head, place):
                     continue
-                end = start + len(head)
+                stop = place + len(head)
+                skip = max(skip, stop)
                 if tail:
-                    at = text.find(tail, end, end + _GAP_CHARS + len(tail))
-                    if at < 0:
+                    found = text.find(tail, stop, min(stop + _GAP_CHARS + len(tail), end))
+                    if found < 0:
                         continue
-                    skip = max(skip, end)
-                    end = at + len(tail)
+                    stop = found + len(tail)
                 else:
                     best = size
-                    skip = max(skip, end)
                 if concept != "none":
-                    hits.append(Hit(start, end, concept, lang))
-        return hits
+                    hits.append(Hit(place, stop, concept, lang))
 
     def _candidates(self, word: str) -> tuple[_Phrase, ...]:
         known = self._memo.get(word)

@@ -122,8 +122,7 @@ def _scan_view(view: View, rules: RuleSet) -> list[_Raw]:
         for match in shape.pattern.finditer(text):
             start, end = view.span(match.start(), match.end())
             found.append(_Raw(shape.id, shape.severity, start, end, "en"))
-    hits = rules.lexicon.find(text) + _named(text, rules)
-    hits.sort()
+    hits = _hits(text, rules)
     for judged in weigh(text, hits, rules.evidence, rules.less):
         if judged.score < WARN:
             continue
@@ -133,6 +132,22 @@ def _scan_view(view: View, rules: RuleSet) -> list[_Raw]:
         start, end = view.span(judged.start, judged.end)
         found.append(_Raw(judged.rule.id, severity, start, end, judged.lang))
     return found
+
+
+def _hits(text: str, rules: RuleSet) -> list[Hit]:
+    """Words and names, in order; a word inside an address (``evil.example``) says nothing."""
+    hits = rules.lexicon.find(text)
+    named = _named(text, rules)
+    if named:
+        addresses = [hit for hit in named if hit.concept == "dest"]
+        if addresses:
+            inside = set()
+            for address in addresses:
+                inside.update(range(address.start, address.end))
+            hits = [hit for hit in hits if hit.start not in inside]
+        hits += named
+        hits.sort()
+    return hits
 
 
 def _named(text: str, rules: RuleSet) -> list[Hit]:
