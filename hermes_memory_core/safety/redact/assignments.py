@@ -68,6 +68,8 @@ _LINE_HEAD = re.compile(
     r"|\$env:|-[eE][ \t]+|/{2,}[\w./:-]*:|;[ \t]*)?[\"']?$"
 )
 _LINE_TAIL = re.compile(r"[ \t]*[,;]?[ \t]*(?:#[^\n]*|\r?\n|\\[nr]|$|[\"'`]|//)")
+_JUDGED = 400
+"""Characters of an unquoted value that are judged; a secret is then read to its end."""
 _TRAILING = ".,;:)]}>|*"
 
 
@@ -172,30 +174,43 @@ def _quoted(text: str, quote: re.Match[str]) -> tuple[int, int] | None:
 
 def _unquoted(text: str, at: int, name: Name, sign: str) -> list[Span]:
     before = text[name.start - 1 : name.start]
-    if before in {"?", "&", ";", "#"} and sign in {"=", "%3D"} or text[name.start - 3 : name.start] == "%26":
-        match, form = _PARAMETER.match(text, at), Form.QUERY
+    limit = at + _JUDGED
+    if (before in {"?", "&", ";", "#"} and sign in {"=", "%3D"}) or text.endswith(
+        "%26", 0, name.start
+    ):
+        pattern, form = _PARAMETER, Form.QUERY
+        match = pattern.match(text, at, limit)
     else:
         head = _LINE_HEAD.search(text, max(0, name.start - 60), name.start) is not None
-        whole = head and (sign in {"=", "："} or (sign == ":" and text[at - 1] in " \t*\n"))
-        match = (_WHOLE if whole and sign == "=" else _PIECE).match(text, at)
-        form = Form.BARE
+        spaced = text[at - 1] in " \t*\n"
+        whole = head and (sign in {"=", "："} or (sign == ":" and spaced))
+        pattern, form = (_WHOLE if whole and sign == "=" else _PIECE), Form.BARE
+        match = pattern.match(text, at, limit)
         if match and whole and _LINE_TAIL.match(text, match.end()):
-            spaced = sign == "=" and text[at - 1 : at] in {" ", "\t"}
-            form = Form.BARE if spaced else Form.LINE
+            form = Form.BARE if sign == "=" and spaced else Form.LINE
     if match is None:
         return []
     start, stop = match.span()
     scheme = _SCHEME.match(text, start)
     if scheme is not None and scheme.end() > stop:
-        inner = _PIECE.match(text, scheme.end())
-        if inner is None:
+        match = _PIECE.match(text, scheme.end(), scheme.end() + _JUDGED)
+        if match is None:
             return []
-        return _judge(text, *_trim(text, inner.start(), inner.end()), name, Form.HEADER)
+        pattern, form = _PIECE, Form.HEADER
+        start, stop = match.span()
     cut = _NEXT_PAIR.search(text, start, stop)
-    if cut is not None:
+    if cut is not None and form is not Form.HEADER:
         stop = cut.start()
         form = Form.QUERY if cut.group()[0] != "," and form is not Form.LINE else form
-    return _judge(text, *_trim(text, start, stop), name, form)
+    found = _judge(text, *_trim(text, start, stop), name, form)
+    if not found and stop == limit:
+        # A run without a break that is no secret: an empty span keeps the search out of it.
+        return [Span(limit - 64, limit - 64, "none", sure=False)]
+    if found and found[-1].end == limit:
+        rest = pattern.match(text, start)
+        if rest is not None:
+            found[-1] = found[-1]._replace(end=_trim(text, start, rest.end())[1])
+    return found
 
 
 def _trim(text: str, start: int, stop: int) -> tuple[int, int]:

@@ -7,6 +7,8 @@ Certificates and public keys stay. A line that stands alone is judged by its wid
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from hermes_memory_core.safety.redact.masks import Span
@@ -20,7 +22,9 @@ _BEGIN = re.compile(
     r"|OPENVPN STATIC KEY[ V0-9]*))[ ]?-{4,5}"
 )
 _END = re.compile(r"-{4,5}[ ]?END [A-Z0-9 ]{1,50}")
-_PUBLIC = re.compile(r"-----BEGIN (?:CERTIFICATE|[A-Z ]*PUBLIC KEY|[A-Z0-9 ]*CERTIFICATE REQUEST|PGP (?:SIGNATURE|MESSAGE)|SSH SIGNATURE|X509 CRL|DH PARAMETERS|EC PARAMETERS)")
+_PUBLIC = re.compile(
+    r"-----BEGIN (?:CERTIFICATE|[A-Z ]*PUBLIC KEY|[A-Z0-9 ]*CERTIFICATE REQUEST|PGP (?:SIGNATURE|MESSAGE)|SSH SIGNATURE|X509 CRL|DH PARAMETERS|EC PARAMETERS)"
+)
 _BREAK = re.compile(r"\r?\n|\\+r?\\*n|\\+r|%0[AD]|\r")
 _PIECE = re.compile(r"[A-Za-z0-9+/=_-]+")
 _HEADER = re.compile(r"[\s>|#*+\"',-]*(?:[A-Z][A-Za-z-]{2,24}): ")
@@ -33,6 +37,7 @@ _ALONE = re.compile(
     r"(?:\\+[nr]|[\"',\s+;|\\]){0,8}$"
 )
 _DIGEST_SIZES = frozenset({24, 28, 32, 44, 48, 88})
+_FIRST = re.compile(r"\s*([A-Za-z0-9+/=]{32,})")
 _LIMIT = 40_000
 
 
@@ -41,13 +46,33 @@ def find_blocks(text: str) -> Iterator[Span]:
 
     A block without an end runs as far as its lines look like one.
     """
-    for begin in _BEGIN.finditer(text):
+    begins = list(_BEGIN.finditer(text))
+    ends = [match.start() for match in _END.finditer(text)] if begins else []
+    for begin, following in zip_longest(begins, begins[1:]):
+        if begin is None:
+            break
         start = begin.end()
-        end = _END.search(text, start, start + _LIMIT)
-        stop = min(len(text), start + _LIMIT) if end is None else end.start()
-        yield from _body(text, start, stop, closed=end is not None)
+        limit = min(len(text), start + _LIMIT)
+        if following is not None:
+            limit = min(limit, following.start())
+        number = bisect_left(ends, start)
+        closed = number < len(ends) and ends[number] <= limit
+        yield from _body(text, start, ends[number] if closed else limit, closed=closed)
+    done = 0
     for putty in _PUTTY.finditer(text):
-        yield from _body(text, putty.end(), min(len(text), putty.end() + _LIMIT), closed=False)
+        if putty.start() >= done:
+            done = _after_lines(text, putty.end(), int(putty[1]) + 1)
+            yield from _body(text, putty.end(), done, closed=False)
+
+
+def _after_lines(text: str, start: int, count: int) -> int:
+    at = start
+    for _ in range(count):
+        found = _BREAK.search(text, at, start + _LIMIT)
+        if found is None:
+            return min(len(text), start + _LIMIT)
+        at = found.end()
+    return at
 
 
 def _body(text: str, start: int, stop: int, *, closed: bool) -> Iterator[Span]:
@@ -65,9 +90,9 @@ def _body(text: str, start: int, stop: int, *, closed: bool) -> Iterator[Span]:
                         yield Span(*piece.span(), "private-key", sure=False)
             elif text[at:line_end].strip(" \t>|#*+\"',-"):
                 # Not of the block any more; mask a first part of the line that still looks so.
-                piece = re.compile(r"\s*([A-Za-z0-9+/=]{32,})").match(text, at, line_end)
-                if piece is not None:
-                    yield Span(*piece.span(1), "private-key", sure=False)
+                first = _FIRST.match(text, at, line_end)
+                if first is not None:
+                    yield Span(*first.span(1), "private-key", sure=False)
                 return
         if found is None:
             return

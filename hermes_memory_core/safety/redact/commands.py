@@ -14,6 +14,7 @@ from hermes_memory_core.safety.redact.shapes import (
     is_plain,
     is_random,
     is_reference,
+    word_set,
 )
 
 if TYPE_CHECKING:
@@ -24,15 +25,24 @@ _GAP = r"[^\n|;&]{0,300}?"
 _COMMANDS = tuple(
     (anchor, re.compile(pattern + _VALUE))
     for anchor, pattern in (
-        ("curl", rf"\bcurl\b{_GAP}\s(?:-u[ =]?|--(?:proxy-)?user[ =])[\"']?[^\s:\"'`«»]{{0,80}}:(?=[^/])"),
-        ("http -a", rf"\bhttps?\s+-a[ =][\"']?[^\s:\"'`«»]{{1,80}}:"),
+        (
+            "curl",
+            rf"\bcurl\b{_GAP}\s(?:-u[ =]?|--(?:proxy-)?user[ =])[\"']?[^\s:\"'`«»]{{0,80}}:(?=[^/])",
+        ),
+        ("http -a", r"\bhttps?\s+-a[ =][\"']?[^\s:\"'`«»]{1,80}:"),
         ("wget", rf"\bwget\b{_GAP}\s--(?:http-|ftp-|proxy-)?password[ =]"),
         ("--auth", rf"\bhttps?\s{_GAP}\s(?:--auth|-a)[ =][\"']?[^\s:\"'`«»]{{1,80}}:"),
-        ("mysql", rf"\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mysqlsh|mariadb|mariadb-dump)\b{_GAP}\s-p(?![ort]*\s)"),
+        (
+            "mysql",
+            rf"\b(?:mysql|mysqldump|mysqladmin|mysqlimport|mysqlsh|mariadb|mariadb-dump)\b{_GAP}\s-p(?![ort]*\s)",
+        ),
         ("mariadb", rf"\bmariadb(?:-dump)?\b{_GAP}\s-p(?=\S)"),
         ("sshpass", r"\bsshpass\s+-p\s?"),
         ("redis-cli", rf"\bredis-cli\b{_GAP}\s(?:-a|--pass)[ =]"),
-        ("login", rf"\b(?:docker|podman|nerdctl|helm registry|az|oc|buildah|skopeo|crane)\s+login\b{_GAP}\s-p[ =]?"),
+        (
+            "login",
+            rf"\b(?:docker|podman|nerdctl|helm registry|az|oc|buildah|skopeo|crane)\s+login\b{_GAP}\s-p[ =]?",
+        ),
         ("mongo", rf"\bmongo(?:sh|dump|restore|export|import)?\b{_GAP}\s-p[ =]?(?![ort])"),
         ("ldap", rf"\bldap(?:search|add|modify|delete|whoami|passwd)\b{_GAP}\s-w[ ]?"),
         ("smb", rf"\bsmb(?:client|get|map)\b{_GAP}\s-U[ ]?[\w.\\-]{{1,60}}%"),
@@ -54,10 +64,14 @@ _ANCHORS = tuple(dict.fromkeys(anchor for anchor, _ in _COMMANDS))
 _PGPASS = re.compile(
     r"(?m)^[ \t>]{0,8}(?:[\w.-]{2,100}|\*):(?:\d{2,5}|\*):(?:[\w.-]{1,60}|\*):(?:[\w.@-]{1,60}|\*):(?P<value>[^\s:\"'`«»]{4,120})[ \t]*$"
 )
-_COOKIE = re.compile(r"(?i)(?:set-)?cookie\\{0,8}[\"']?\s{0,3}[:=]\s{0,3}\\{0,8}[\"']?(?P<pairs>[^\n\"'\\]{3,4000})")
+_COOKIE = re.compile(
+    r"(?i)(?:set-)?cookie\\{0,8}[\"']?\s{0,3}[:=]\s{0,3}\\{0,8}[\"']?(?P<pairs>[^\n\"'\\]{3,4000})"
+)
 _CRUMB = re.compile(r"(?P<name>[\w.$!%*-]{1,80})=(?P<value>[^;\s\"'\\«»]{6,2000})")
-_SESSION = re.compile(r"(?i)sess|sid$|auth|token|jwt|login|remember|csrf|xsrf|secret|connect\.|ticket|key|^id$|asp")
-_ATTRIBUTES = frozenset("path domain expires max-age samesite lang locale theme tz priority version".split())
+_SESSION = re.compile(
+    r"(?i)sess|sid$|auth|token|jwt|login|remember|csrf|xsrf|secret|connect\.|ticket|key|^id$|asp"
+)
+_ATTRIBUTES = word_set("path domain expires max-age samesite lang locale theme tz priority version")
 
 
 def find_in_commands(text: str, low: str) -> Iterator[Span]:

@@ -11,16 +11,53 @@ from hermes_memory_core.safety.redact.masks import MASK_PREFIX, Span, mask
 
 _GATE = (
     *("pass", "secret", "token", "key", "pwd", "auth", "cred", "pw", "cookie", "bearer", "private"),
-    *("curl", "mysql", "redis-cli", "login", " pat", "dsn", "mnemonic", "seed phrase", "recovery "),
-    *("senha", "clave", "kennwort", "jeton", "webhook", " pin", "psk", "zip", "ldap", "7z", "net use"),
+    *(
+        "curl",
+        "mysql",
+        "redis-cli",
+        "login",
+        "in with ",
+        "in as ",
+        " pat",
+        "dsn",
+        "mnemonic",
+        "seed phrase",
+        "recovery ",
+    ),
+    *(
+        "senha",
+        "clave",
+        "kennwort",
+        "jeton",
+        "webhook",
+        " pin",
+        "psk",
+        "zip",
+        "ldap",
+        "7z",
+        "net use",
+    ),
 )
 _NATIVE_GATE = (
-    *("密", "口令", "令牌", "鑰", "钥", "凭证", "憑證", "パス", "トークン", "シークレット", "キー", "비밀번호"),
+    *(
+        "密",
+        "口令",
+        "令牌",
+        "鑰",
+        "钥",
+        "凭证",
+        "憑證",
+        "パス",
+        "トークン",
+        "シークレット",
+        "キー",
+        "비밀번호",
+    ),
     *("암호", "토큰", "키", "contraseña", "schlüssel", "пароль", "токен", "ключ"),
 )
 _LONG_CHARS = 16
 _LONG = re.compile(r"[!-~]{16}")
-_PASSES = 6
+_PASSES = 4
 
 
 def redact_text(text: str) -> tuple[str, list[tuple[str, str]]]:
@@ -73,7 +110,8 @@ def merge_spans(text: str, spans: list[Span]) -> list[Span]:
     """Sort spans, join overlapping ones (the longest gives the kind), drop those with a mask."""
     merged: list[Span] = []
     masked = MASK_PREFIX in text
-    for span in sorted(spans, key=lambda s: (s.start, -s.end)):
+    for found in sorted(spans, key=lambda s: (s.start, -s.end)):
+        span = _clear_of_escapes(text, found)
         if span.end <= span.start or (masked and "«" in text[span.start : span.end]):
             continue
         last = merged[-1] if merged else None
@@ -84,6 +122,23 @@ def merge_spans(text: str, spans: list[Span]) -> list[Span]:
         end = max(last.end, span.end)
         merged[-1] = Span(last.start, end, longer.kind, last.sure or span.sure)
     return merged
+
+
+def _clear_of_escapes(text: str, span: Span) -> Span:
+    """Move a span out of the backslash sequences it begins or ends in, so JSON stays JSON."""
+    start, end = span.start, span.end
+    if start and text[start - 1] == "\\" and _slashes(text, start) % 2:
+        start += 5 if text[start] == "u" else 1
+    if end > start and text[end - 1] == "\\" and _slashes(text, end) % 2:
+        end -= 1
+    return span if (start, end) == (span.start, span.end) else span._replace(start=start, end=end)
+
+
+def _slashes(text: str, end: int) -> int:
+    start = end
+    while start and text[start - 1] == "\\":
+        start -= 1
+    return end - start
 
 
 def apply_masks(text: str, spans: list[Span]) -> str:

@@ -9,6 +9,8 @@ import re
 from enum import IntEnum
 from functools import lru_cache
 
+from hermes_memory_core.safety.redact.shapes import word_list
+
 
 class Secrecy(IntEnum):
     """How surely a name stands for a secret; decides what its value may look like."""
@@ -22,9 +24,9 @@ class Secrecy(IntEnum):
     """Password, passphrase: any value that is no word of description counts."""
 
 
-STEMS = tuple(
+STEMS = word_list(
     "pass pwd pw secret token key cred auth bearer cookie pat dsn mnemonic pin otp jwt sid sig "
-    "webhook kennwort jeton senha chave clave psk".split()
+    "webhook kennwort jeton senha chave clave psk"
 )
 """Parts of English names (and some others in ASCII) that are worth a closer look, lower case."""
 
@@ -33,9 +35,9 @@ PHRASES = (
     *("connectionstring", "connection_string", "mot de passe"),
 )
 
-NATIVE_STEMS = tuple(
+NATIVE_STEMS = word_list(
     "密码 密碼 密钥 密鑰 密匙 口令 令牌 金钥 金鑰 私钥 私鑰 凭证 憑證 パスワード トークン シークレット キー 비밀번호 암호 토큰 "
-    "키 contraseña schlüssel пароль токен ключ".split()
+    "키 contraseña schlüssel пароль токен ключ"
 )
 """The same in other scripts; looked for only in text that is not ASCII."""
 
@@ -92,9 +94,7 @@ _SEPARATORS = re.compile(r"[^a-z0-9]+")
 _NATIVE_PASSWORD = re.compile(
     r"(?i)密[码碼]|口令|パスワード|비밀번호|암호|contraseña|\bclave\b|mot de passe|kennwort|senha|парол|كلمة"
 )
-_NATIVE = re.compile(
-    r"(?i)[^\x00-\x7f]|\b(?:clave|mot de passe|jeton|senha|chave)\b"
-)
+_NATIVE = re.compile(r"(?i)[^\x00-\x7f]|\b(?:clave|mot de passe|jeton|senha|chave)\b")
 
 
 def words_of(name: str) -> str:

@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING
 
 from hermes_memory_core.safety.redact.masks import Span
 from hermes_memory_core.safety.redact.names import Secrecy
-from hermes_memory_core.safety.redact.shapes import classes, is_hex, is_random, is_uuid
+from hermes_memory_core.safety.redact.shapes import classes, is_hex, is_random, is_uuid, word_set
 from hermes_memory_core.safety.redact.values import Form, is_secret_value
 
 if TYPE_CHECKING:
     from hermes_memory_core.safety.redact.assignments import Name
 
-_LINKS = frozenset(
+_LINKS = word_set(
     "is are was be = : := -> → => – — being equals to as reads ist war lautet heißt es era será est "
-    "était é são fue son это это: равен -- called named became becomes remains stays now:".split()
+    "était é são fue son это это: равен -- called named became becomes remains stays now:"
 )
-_LOOSE = frozenset("to as be".split())
-_BREAKS = frozenset(
+_LOOSE = word_set("to as be")
+_BREAKS = word_set(
     "id ids count limit length size name names type format policy hash file path url uri endpoint "
     "expires expired expiry ttl manager field header fields variable and or but if when because "
     "which who must should will can may not no never commit sha digest checksum revision version "
-    "request trace error message column page parameter flow bucket budget usage window".split()
+    "request trace error message column page parameter flow bucket budget usage window"
 )
-_NOUNS = frozenset(
+_NOUNS = word_set(
     "id count limit length size name type format policy hash hashing file path url field manager "
-    "variable parameter header algorithm generator module library class function method".split()
+    "variable parameter header algorithm generator module library class function method"
 )
 _WORD = re.compile(r"\S+")
 _USER = re.compile(r"(?i)\b(?:user(?:name)?|login|account|log in)\b")
@@ -52,7 +52,7 @@ _REVERSE = re.compile(
     r"(?:(?:the|your|my|our|their|his|her|its|a|an|das|die|der|le|la|el|mon|mein)[ \t]+"
     r"(?:[\w'-]{1,20}[ \t]+){0,4})?$"
 )
-_VERBS = frozenset("is as was for ist est es 是 为 作为".split())
+_VERBS = word_set("is as was for ist est es 是 为 作为")
 _PAIRED = re.compile(
     r"[ \t]{0,3}(?:are|is|:|：|=|for [\w.-]{1,40}:?)?[ \t]{0,3}[\"'`]?(?P<user>[\w.@+-]{2,60})[\"'`]?[ \t]{0,2}"
     r"(?:[:/|]|and|with)[ \t]{0,2}[\"'`]?(?P<value>[^\s\"'`«»，。]{5,120})"
@@ -75,12 +75,7 @@ def find_in_prose(text: str, name: Name) -> list[Span]:
     stop = min(len(text), name.end + 240) if stop < 0 else stop
     if not name.text.isascii():
         return _native(text, name, stop)
-    return (
-        _command(text, name, stop)
-        or _linked(text, name, stop)
-        or find_paired(text, name)
-        or _reversed(text, name)
-    )
+    return _command(text, name, stop) or _linked(text, name, stop) or _reversed(text, name)
 
 
 def find_near(text: str, names: list[Name]) -> list[Span]:
@@ -98,7 +93,9 @@ def find_near(text: str, names: list[Name]) -> list[Span]:
             continue
         spans += [
             Span(start, end, "secret", sure=True)
-            for start, end in (_strip(text, *word.span()) for word in _LONG.finditer(text, begin, stop))
+            for start, end in (
+                _strip(text, *word.span()) for word in _LONG.finditer(text, begin, stop)
+            )
             if _is_dense(text[start:end])
         ]
     return spans
@@ -117,7 +114,13 @@ def find_logins(text: str) -> list[Span]:
 
 
 def _is_dense(word: str) -> bool:
-    if len(word) < 20 or is_hex(word) or is_uuid(word) or word.count("/") > 2 or word.count(".") > 1:
+    if (
+        len(word) < 20
+        or is_hex(word)
+        or is_uuid(word)
+        or word.count("/") > 2
+        or word.count(".") > 1
+    ):
         return False
     if max(map(len, re.split(r"[-_./]", word))) < 12 and classes(word) < 4:
         return False
@@ -175,10 +178,24 @@ def _linked(text: str, name: Name, stop: int) -> list[Span]:
         low = token.lower()
         if linked:
             form = Form.FIELD if _QUOTED.match(token) and not loose else Form.PROSE
-            if loose and name.secrecy is not Secrecy.PASSWORD and not is_random(token.strip(_STRIP)):
+            if (
+                loose
+                and name.secrecy is not Secrecy.PASSWORD
+                and not is_random(token.strip(_STRIP))
+            ):
                 return []
             found = _span(text, *word.span(), name, form)
-            if found or low not in {"now", "still", "just", "simply", "currently", "probably", "set", "to", ":"}:
+            if found or low not in {
+                "now",
+                "still",
+                "just",
+                "simply",
+                "currently",
+                "probably",
+                "set",
+                "to",
+                ":",
+            }:
                 return found
             continue
         bare = low.strip("*_`'\"()")

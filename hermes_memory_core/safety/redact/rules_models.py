@@ -29,7 +29,12 @@ RULES: tuple[Rule, ...] = (
     Rule("elevenlabs-key", "ElevenLabs key", ("sk_",)),
     Rule("fal-key", "fal key", ("fal_",)),
     Rule("runway-key", "Runway key", ("key_",), HEX),
-    Rule("bedrock-key", "Amazon Bedrock API key", ("ABSK", "bedrock-api-key-"), r"[A-Za-z0-9+/=]{32,}"),
+    Rule(
+        "bedrock-key",
+        "Amazon Bedrock API key",
+        ("ABSK", "bedrock-api-key-"),
+        r"[A-Za-z0-9+/=]{32,}",
+    ),
     Rule("tavily-key", "Tavily key", ("tvly-",), certain=True),
     Rule("exa-key", "Exa key", ("exa_",)),
     Rule("brave-key", "Brave Search key", ("BSA",), r"[A-Za-z0-9_-]{20,}"),

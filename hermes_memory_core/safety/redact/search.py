@@ -39,11 +39,18 @@ def search_text(text: str) -> list[Span]:
         low = "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
     spans = list(find_vendor_keys(text))
     names = list(find_names(text, low))
+    done = 0
     for name in names:
-        tied, found = find_assigned(text, name)
-        spans += found if tied else find_in_prose(text, name)
-        if tied and not found:
-            spans += find_paired(text, name)
+        if name.start < done:
+            continue
+        found = find_paired(text, name)
+        if not found:
+            tied, found = find_assigned(text, name)
+            # An empty span counts as found: it ends the search in an unbroken run.
+            if not found and not tied:
+                found = find_in_prose(text, name)
+        spans += found
+        done = max([done, *(span.end for span in found)])
     spans += find_near(text, names)
     spans += find_in_commands(text, low)
     if " / " in text or ":" in text:

@@ -9,14 +9,25 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+
+def word_list(words: str) -> tuple[str, ...]:
+    """Split a list of words kept as one text; easier to read and to sort than many literals."""
+    return tuple(words.split())
+
+
+def word_set(words: str) -> frozenset[str]:
+    """The same as a set."""
+    return frozenset(words.split())
+
+
 # The commonest letter pairs of English. About nine in ten pairs of an English text are among
 # them and two in ten of a random one: enough to tell a name from a key without a dictionary.
-_PAIRS = frozenset(
+_PAIRS = word_set(
     "th he in er an re on at en nd ti es or te of ed is it al ar st to nt ng se ha as ou io le ve "
     "co me de hi ri ro ic ne ea ra ce li ch ll be ma si om ur ca el ta la ns di fo ho pe ec pr no "
     "ct us ac ot il tr ly nc et ut ss so rs un lo wa ge ie wh ee wi em ad ol rt po we na ul ni ts "
     "mo ow pa im mi ai sh ir su id os iv ia am fi ci vi pl ig tu ev ld ry mp fe bl ab gh ty op wo "
-    "sa ay ex ke fr oo av ag if ap gr od bo sp rd do uc bu ck ey pi ub".split()
+    "sa ay ex ke fr oo av ag if ap gr od bo sp rd do uc bu ck ey pi ub"
 )
 
 _PLACEHOLDER = re.compile(

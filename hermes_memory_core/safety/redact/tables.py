@@ -20,7 +20,9 @@ _LINE = re.compile(r"[^\n]+")
 _RULE = re.compile(r"[\s|+:=-]*-[\s|+:=-]*")
 _BAR = re.compile(r"^\||\s\||\|\s")
 _DATA = re.compile(r"(?m)^(?P<indent>[ \t]*)(?:data|stringData):[ \t]*\n")
-_ITEM = re.compile(r"(?P<indent>[ \t]*)[\w.-]+:[ \t]*[\"']?(?P<value>[^\s\"'«»|>#][^\s\"'«»#]*)[\"']?[ \t]*(?:#.*)?")
+_ITEM = re.compile(
+    r"(?P<indent>[ \t]*)[\w.-]+:[ \t]*[\"']?(?P<value>[^\s\"'«»|>#][^\s\"'«»#]*)[\"']?[ \t]*(?:#.*)?"
+)
 _DECORATION = " \t*_`\"'\\"
 
 Cell = tuple[int, int]
@@ -87,8 +89,7 @@ def find_in_manifests(text: str) -> Iterator[Span]:
 def _cells(text: str, start: int, end: int, sign: str) -> list[tuple[Cell, str]]:
     row = text[start:end]
     if sign == "|":
-        while row and row[-1] in " \t\r|":
-            row = row[:-1]
+        row = row.rstrip(" \t\r|")
         lead = len(row) - len(row.lstrip(" \t>"))
         if row[lead : lead + 1] == "|":
             lead += 1

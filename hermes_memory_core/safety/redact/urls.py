@@ -14,11 +14,15 @@ from hermes_memory_core.safety.redact.shapes import is_placeholder, is_random, i
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_USER_INFO = re.compile(r"://(?P<user>[^\s/:@\"'`<>«»\\?#]{0,200})(?::(?P<pass>[^\s/\"'`<>«»\\]{1,300}?))?@(?=[\w\[$-])")
+_USER_INFO = re.compile(
+    r"://(?P<user>[^\s/:@\"'`<>«»\\?#]{0,200})(?::(?P<pass>[^\s/\"'`<>«»\\]{1,300}?))?@(?=[\w\[$-])"
+)
 _SLASHED = re.compile(
     r"://(?P<user>[^\s/:@\"'`<>«»\\]{0,200}):(?P<pass>[^\s@\"'`<>«»\\]{1,200}(?:@[^\s@/:\"'`<>«»\\]{1,40})?)@(?=[\w.-]+(?:[:/?,]|\b))"
 )
-_WEAK = frozenset({"pass", "password", "pw", "secret", "passwd", "pwd", "user", "token", "x-oauth-basic"})
+_WEAK = frozenset(
+    {"pass", "password", "pw", "secret", "passwd", "pwd", "user", "token", "x-oauth-basic"}
+)
 _PATHS = re.compile(
     r"(?x)(?:"
     r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/"

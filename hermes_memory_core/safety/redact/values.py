@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum, auto
+from itertools import pairwise
 
 from hermes_memory_core.safety.redact.masks import MASK_PREFIX
 from hermes_memory_core.safety.redact.names import Secrecy
@@ -22,6 +23,7 @@ from hermes_memory_core.safety.redact.shapes import (
     is_reference,
     is_technical,
     is_uuid,
+    word_set,
 )
 
 
@@ -46,7 +48,7 @@ class Form(Enum):
     """Only blanks between name and value: ``--password x``, ``login a password b``."""
 
 
-_STOP = frozenset(
+_STOP = word_set(
     "required optional none null true false string text str number bool boolean default hidden "
     "invalid valid wrong incorrect correct missing expired empty unknown denied accepted rejected "
     "protected encrypted hashed stored saved reset changed set unset disabled enabled needed "
@@ -60,7 +62,7 @@ _STOP = frozenset(
     "authentication authorization rotation manager policy storage management expiry expiration "
     "leak leaks hygiene based refresh access auth user username email phone admin-only fields "
     "wird wurde ist nicht und oder der die das el la los que una para con est le les une pas pour "
-    "pwdhash bcrypt argon2 scrypt digest negotiate kerberos".split()
+    "pwdhash bcrypt argon2 scrypt digest negotiate kerberos"
 )
 _ID = re.compile(
     r"(?:call|toolu|msg|req|run|thread|asst|file|chatcmpl|cmpl|resp|evt|cus|sub|in|pi|ch|price|prod|"
@@ -108,8 +110,10 @@ def is_secret_value(value: str, secrecy: Secrecy, form: Form, *, loud: bool = Fa
 
 
 def _in_header(value: str) -> bool:
-    return len(value) >= 6 and value.lower() not in _STOP and not (
-        value.isalpha() and value.islower() and len(value) < 16
+    return (
+        len(value) >= 6
+        and value.lower() not in _STOP
+        and not (value.isalpha() and value.islower() and len(value) < 16)
     )
 
 
@@ -127,7 +131,9 @@ def _is_password(value: str, form: Form) -> bool:
     if value.lower().rstrip(".,;:!?)") in _STOP or (is_technical(value) and value.islower()):
         return False
     if value.isdigit():
-        return len(value) >= 4 and form not in {Form.PROSE, Form.SPACE, Form.BARE} or len(value) >= 6
+        return (len(value) >= 4 and form not in {Form.PROSE, Form.SPACE, Form.BARE}) or len(
+            value
+        ) >= 6
     if _NUMBER.fullmatch(value):
         return False
     telling = _is_telling(value)
@@ -145,8 +151,10 @@ def _is_telling(value: str) -> bool:
     digits = any(char.isdigit() for char in core)
     signs = any(not char.isalnum() and char not in "-_.'/," for char in value)
     odd_case = not core.islower() and not core.isupper() and not core[:1].isupper()
-    camel = any(a.islower() and b.isupper() for a, b in zip(core, core[1:], strict=False))
-    return letters and (digits or signs or (odd_case and camel and is_random(core)) or is_random(core))
+    camel = any(a.islower() and b.isupper() for a, b in pairwise(core))
+    return letters and (
+        digits or signs or (odd_case and camel and is_random(core)) or is_random(core)
+    )
 
 
 def _is_passphrase(value: str) -> bool:

