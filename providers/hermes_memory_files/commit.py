@@ -193,7 +193,7 @@ class Committer:
         for text in dict.fromkeys(after):
             if text in fresh:
                 findings.extend(self._screen.findings(text))
-        spread = self._screen.across(entries) if fresh else {}
+        spread = self._screen.across(entries, fresh) if fresh else {}
         for index, found in spread.items():
             if entries[index] in fresh:
                 findings.extend(found)

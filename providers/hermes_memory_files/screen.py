@@ -6,14 +6,15 @@ stored on disk: a marker in the file could be written by anybody (spec/builtin.m
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from hermes_memory_core.types import Finding, Target
 from hermes_memory_files.document import FILE_NAMES, note_id
 
 PREVIEW_CHARS = 200
 _REMEMBERED = 4_096
+_INSIDE_CHARS = 100
+"""A payload can run through a whole entry, into both neighbours, only when that entry is short."""
 
 
 class Screen:
@@ -22,6 +23,7 @@ class Screen:
     def __init__(self) -> None:
         # a plain dict and no lock: a lock held by another thread would stay held in a forked child
         self._verdicts: dict[str, tuple[Finding, ...]] = {}
+        self._groups: dict[tuple[str, ...], tuple[tuple[Finding, ...], ...]] = {}
 
     def findings(self, text: str) -> tuple[Finding, ...]:
         """Everything the scan says about one text."""
@@ -39,21 +41,34 @@ class Screen:
         """Ids of the findings that keep the text out of the prompt; () when it may be shown."""
         return ids_of(self.findings(text), "block")
 
-    def across(self, entries: Sequence[str]) -> dict[int, tuple[Finding, ...]]:
-        """Findings that only show when neighbours are read together, by index of each entry involved."""
+    def across(
+        self, entries: Sequence[str], wanted: Collection[str] | None = None
+    ) -> dict[int, list[Finding]]:
+        """Findings that only show when neighbours are read together, by index of each entry involved.
+
+        Args:
+            entries: All entries in order.
+            wanted: Look only at groups with one of these texts in them; None looks at all.
+        """
         spread: dict[int, list[Finding]] = {}
-        starts: list[int] = []
-        position = 0
-        for entry in entries:
-            starts.append(position)
-            position += len(entry) + 1
-        for item in self.findings("\n".join(entries)) if len(entries) > 1 else ():
-            first = bisect_right(starts, item.start) - 1
-            last = bisect_right(starts, max(item.start, item.end - 1)) - 1
-            if last > first:
-                for index in range(first, last + 1):
-                    spread.setdefault(index, []).append(item)
-        return {index: tuple(found) for index, found in spread.items()}
+        for start, end in _groups(entries):
+            group = tuple(entries[start:end])
+            if wanted is not None and not any(text in wanted for text in group):
+                continue
+            for index, found in enumerate(self._together(group), start):
+                spread.setdefault(index, []).extend(found)
+        return spread
+
+    def _together(self, group: tuple[str, ...]) -> tuple[tuple[Finding, ...], ...]:
+        known = self._groups.get(group)
+        if known is None:
+            from hermes_memory_core.safety.threats import scan_entries
+
+            known = tuple(map(tuple, scan_entries(group)))
+            if len(self._groups) >= _REMEMBERED:
+                self._groups.clear()
+            self._groups[group] = known
+        return known
 
     def blocked_of(self, entries: Sequence[str]) -> list[tuple[str, ...]]:
         """For each entry the ids that keep it out of the prompt, alone or together with a neighbour."""
@@ -78,6 +93,14 @@ class Screen:
     def preview(self, target: Target, text: str, max_chars: int = PREVIEW_CHARS) -> str:
         """At most ``max_chars`` of what may be shown, cut with an ellipsis."""
         return shorten(self.shown(target, text), max_chars)
+
+
+def _groups(entries: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Neighbours worth reading together: all pairs, and threes around a short one."""
+    for start in range(len(entries) - 1):
+        yield start, start + 2
+        if start + 2 < len(entries) and len(entries[start + 1]) <= _INSIDE_CHARS:
+            yield start, start + 3
 
 
 def ids_of(findings: Sequence[Finding], severity: str) -> tuple[str, ...]:
