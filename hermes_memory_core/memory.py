@@ -18,6 +18,7 @@ from hermes_memory_core.config import LoadedConfig, Secrets, load_settings
 from hermes_memory_core.engine import status as status_page
 from hermes_memory_core.engine.open_profile import OpenProfile
 from hermes_memory_core.engine.open_sessions import OpenSession
+from hermes_memory_core.engine.outbox import Outbox
 from hermes_memory_core.engine.roster import Place
 from hermes_memory_core.engine.runtime import is_alive
 from hermes_memory_core.engine.scopes import scope_for
@@ -127,6 +128,15 @@ class Memory:
         """All conversations; None when switched off."""
         return self._profile.history
 
+    def now(self) -> float:
+        """Epoch seconds by this memory's clock."""
+        return self._profile.clock()
+
+    @property
+    def outbox(self) -> Outbox:
+        """What the external provider has not yet taken: to look at and to steer, see ``flush`` for waiting."""
+        return self._profile.outbox
+
     def status(self, *, check: bool = False) -> dict[str, Any]:
         """What ``hermes memory status --json`` prints; with ``check`` after a real round trip."""
         return status_page.collect(self._profile, check=check)
@@ -213,10 +223,18 @@ class Memory:
 
     # ------------------------------------------------------------ moving things along
 
-    def flush(self, timeout_s: float = 5.0) -> bool:
-        """Wait for the outbox; True when it is empty. Without an external provider at once True."""
+    def flush(self, timeout_s: float = 5.0, *, force: bool = False) -> bool:
+        """Wait for the outbox; True when it is empty for the active provider.
+
+        Args:
+            timeout_s: Seconds to wait.
+            force: Try at once what waits for its next attempt, past the breaker (a person asked for it).
+        """
         self._check()
         delivery = self._profile.delivery
+        if delivery is not None and force:
+            self._profile.outbox.hurry(self._profile.roster.external.name)  # type: ignore[union-attr]
+            delivery.force()
         if delivery is None:
             return not self._profile.outbox.counts()["pending"]
         return delivery.flush(timeout_s)

@@ -90,6 +90,11 @@ class Delivery:
                 self._thread.start()
             self._wake.notify_all()
 
+    def force(self) -> None:
+        """Let the next delivery through an open breaker."""
+        if self._provider.breaker is not None:
+            self._provider.breaker.force_probe()
+
     def flush(self, timeout_s: float) -> bool:
         """Wait until nothing is pending for this provider; False when time ran out first."""
         deadline = time.monotonic() + timeout_s

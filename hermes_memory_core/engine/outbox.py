@@ -249,6 +249,11 @@ class Outbox:
             db.execute("UPDATE lanes SET not_before=0")
         return count
 
+    def hurry(self, provider: str) -> None:
+        """Every lane of the provider may be tried now."""
+        with self._runtime.write() as db:
+            db.execute("UPDATE lanes SET not_before=0 WHERE provider=?", (provider,))
+
     def drop(self, seqs: list[int] | None = None, *, dead_only: bool = True) -> int:
         """Throw items away because a person said so; how many."""
         with self._runtime.write() as db:
