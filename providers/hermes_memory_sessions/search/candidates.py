@@ -23,6 +23,10 @@ from .syntax import Node, Term, excluded, plain, terms
 BEST: Final = 200
 """Candidates that are ranked in full."""
 
+FEW: Final = 60
+FAINT: Final = 0.1
+"""Beyond the first ``FEW``, messages whose terms weigh less than this share of the best one's are left out."""
+
 ALL_POSTINGS: Final = 4_000
 """Up to so many postings of a query are read whole (1 µs each); beyond, the best messages are chosen first."""
 
@@ -48,7 +52,7 @@ class Row(NamedTuple):
     role: str
     name: str | None
     source: str
-    passes: int = 1
+    passes: int
     """Whether the filters let it through; neighbours are evidence even when they do not."""
 
 
@@ -143,7 +147,12 @@ def _by_weight(ids: set[int], evidence: list[TermEvidence]) -> list[int]:
         for message in one.frequency:
             if message in weight:
                 weight[message] += one.rarity * one.share.get(message, 1.0)
-    return sorted(ids, key=lambda message: (-weight[message], -message))
+    order = sorted(ids, key=lambda message: (-weight[message], -message))
+    if len(order) > FEW:
+        faint = FAINT * weight[order[0]]
+        while len(order) > FEW and weight[order[-1]] < faint:
+            order.pop()
+    return order
 
 
 # ---------------------------------------------------------------- many postings: the best, then their text
@@ -265,14 +274,12 @@ def _filled(
 
 def passing(corpus: Corpus, ids: list[int]) -> list[Row]:
     """Rows of those messages that the filters let through."""
-    return [
-        Row(*row)
-        for row in corpus.db.execute(
-            f"SELECT {COLUMNS} FROM messages m JOIN sessions s ON s.key = m.session "
-            f"WHERE m.id IN (SELECT value FROM json_each(?)) AND {corpus.condition.sql}",
-            (json.dumps(ids), *corpus.condition.values),
-        )
-    ]
+    found = corpus.db.execute(
+        f"SELECT {COLUMNS}, 1 FROM messages m JOIN sessions s ON s.key = m.session "
+        f"WHERE m.id IN (SELECT value FROM json_each(?)) AND {corpus.condition.sql}",
+        (json.dumps(ids), *corpus.condition.values),
+    )
+    return list(map(Row._make, found))
 
 
 __all__ = ["BEST", "Candidates", "Corpus", "Row", "find", "frequency", "passing"]

@@ -18,7 +18,7 @@ from .filters import MOST_HITS, Filters, condition
 from .parser import Query, parse
 from .rank import Question, Ranked, rank
 from .scripts import fold
-from .snippet import CLOSE, OPEN, Marker, reason, snippet
+from .snippet import CLOSE, OPEN, Marker, snippet
 from .syntax import Node, Term, terms
 from .weights import DEFAULT, Weights
 from .when import spans
@@ -99,7 +99,7 @@ def _found(
     ranked = rank(corpus, found, question, weights)
     if filters.sort != "relevance":
         # by time, only what was said counts, not what stands beside it
-        ranked = [one for one in ranked if one.terms or question.timely]
+        ranked = [one for one in ranked if one.own or question.timely]
     return ranked
 
 
@@ -155,12 +155,12 @@ def _add_spans(corpus: Corpus, found: Candidates, question: Question) -> None:
 
 def _literal(corpus: Corpus, literal: str) -> list[Ranked]:
     rows = corpus.db.execute(
-        f"SELECT {pool.COLUMNS} FROM "
+        f"SELECT {pool.COLUMNS}, 1 FROM "
         "(SELECT * FROM messages ORDER BY id DESC LIMIT ?) m JOIN sessions s ON s.key = m.session "
         f"WHERE instr(m.content, ?) > 0 AND {corpus.condition.sql} ORDER BY m.id DESC LIMIT ?",
         (LITERAL_DEPTH, literal, *corpus.condition.values, pool.BEST),
     )
-    return [Ranked(Row(*row), 1.0, terms=(literal[:24],)) for row in rows]
+    return [Ranked(row, 1.0) for row in map(Row._make, rows)]
 
 
 class _Signs(Marker):
@@ -198,7 +198,7 @@ def _hits(db: sqlite3.Connection, page: list[Ranked], marker: Marker) -> list[Hi
             content=texts[one.row.id][0],
             snippet=snippet(texts[one.row.id][0], marker),
             score=round(one.score, 4),
-            why=reason(one),
+            why=one.reasons.of(one.row) if one.reasons else "signs",
         )
         for one in page
         if one.row.id in texts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Final
 
@@ -49,14 +49,46 @@ class Filters:
     """Hits at most; more than 1,000 are never given at once."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Condition:
-    """A filter as SQL over ``messages m`` and ``sessions s``."""
+    """A filter as SQL over ``sessions s`` and ``messages m``."""
 
-    sql: str
-    values: tuple[object, ...]
-    narrow: bool
+    clauses: dict[str, list[str]] = field(default_factory=lambda: {"s": [], "m": []})
+    arguments: dict[str, list[object]] = field(default_factory=lambda: {"s": [], "m": []})
+    narrow: bool = False
     """Whether a person asked for anything: then candidates may have to be looked for further down."""
+
+    def need(self, clause: str, *values: object) -> None:
+        """Add a clause; it begins with the table it is about."""
+        table = "s" if "s." in clause else "m"
+        self.clauses[table].append(clause)
+        self.arguments[table].extend(values)
+
+    def one_of(self, column: str, value: str | Sequence[str] | None) -> None:
+        """Add a choice of values, or nothing for None."""
+        if value is not None:
+            chosen = [value] if isinstance(value, str) else list(value)
+            self.need(f"{column} IN (SELECT value FROM json_each(?))", json.dumps(chosen))
+
+    @property
+    def sql(self) -> str:
+        """Both tables' clauses; ``values`` go with it."""
+        return " AND ".join(self.clauses["s"] + self.clauses["m"])
+
+    @property
+    def values(self) -> tuple[object, ...]:
+        """What the question marks of ``sql`` stand for."""
+        return (*self.arguments["s"], *self.arguments["m"])
+
+    @property
+    def message_sql(self) -> str:
+        """The clauses on messages alone, for one whose session is known to pass."""
+        return " AND ".join(self.clauses["m"])
+
+    @property
+    def message_values(self) -> tuple[object, ...]:
+        """What the question marks of ``message_sql`` stand for."""
+        return tuple(self.arguments["m"])
 
 
 def condition(filters: Filters, now: float, tz: tzinfo | None) -> Condition:
@@ -71,69 +103,48 @@ def condition(filters: Filters, now: float, tz: tzinfo | None) -> Condition:
         )
     if filters.offset < 0 or filters.limit < 0:
         raise UsageError("offset and limit cannot be negative.")
-    clauses: list[str] = []
-    values: list[object] = []
-
-    def need(clause: str, *given: object) -> None:
-        clauses.append(clause)
-        values.extend(given)
-
-    _one_of(need, "s.source", filters.source)
-    _one_of(need, "m.role", filters.role)
-    _one_of(need, "s.id", filters.session_id)
+    found = Condition()
+    found.one_of("s.source", filters.source)
+    found.one_of("m.role", filters.role)
+    found.one_of("s.id", filters.session_id)
     for column in ("user_id", "chat_id", "scope_key"):
-        value = getattr(filters, column)
-        if value is not None:
-            need(f"s.{column} = ?", value)
+        if getattr(filters, column) is not None:
+            found.need(f"s.{column} = ?", getattr(filters, column))
     if filters.cwd is not None:
-        folder = filters.cwd.rstrip("/\\") or filters.cwd
-        need(
-            "(s.cwd = ? OR substr(s.cwd, 1, ?) IN (?, ?))",
-            folder, len(folder) + 1, folder.rstrip("/") + "/", folder + "\\",
+        folder = filters.cwd.rstrip("/\\")
+        found.need(
+            "(s.cwd = ? OR s.cwd = ? OR substr(s.cwd, 1, ?) IN (?, ?))",
+            filters.cwd, folder, len(folder) + 1, folder + "/", folder + "\\",
         )  # fmt: skip
     if filters.exclude_sessions:
-        need(
-            "s.id NOT IN (SELECT value FROM json_each(?))",
-            json.dumps(list(filters.exclude_sessions)),
-        )
+        excluded = json.dumps(list(filters.exclude_sessions))
+        found.need("s.id NOT IN (SELECT value FROM json_each(?))", excluded)
     if filters.title is not None:
-        need("instr(lower(s.title), lower(?)) > 0", filters.title)
+        found.need("instr(lower(s.title), lower(?)) > 0", filters.title)
     if filters.since is not None:
-        need("m.ts >= ?", _bound(filters.since, "since", 0, now, tz))
+        found.need("m.ts >= ?", _range(filters.since, "since", now, tz)[0])
     if filters.until is not None:
         low, high = _range(filters.until, "until", now, tz)
-        need("m.ts <= ?" if low == high else "m.ts < ?", high)
+        found.need("m.ts <= ?" if low == high else "m.ts < ?", high)
     if not filters.include_archived:
-        need("s.archived = 0")
-    narrow = bool(clauses)
+        found.need("s.archived = 0")
+    found.narrow = bool(found.clauses["s"] or found.clauses["m"])
     if not filters.include_subagents:
-        asked = _listed(filters.source) or ()
-        hidden = [source for source in UNATTENDED_SOURCES if source not in asked]
-        need(f"s.agent_context NOT IN ({_marks(UNATTENDED_CONTEXTS)})", *UNATTENDED_CONTEXTS)
-        if hidden:
-            need(f"s.source NOT IN ({_marks(hidden)})", *hidden)
-    need("m.state != ?", schema.UNDONE)
-    return Condition(" AND ".join(clauses), tuple(values), narrow)
+        _hide_unattended(found, filters)
+    found.need("m.state != ?", schema.UNDONE)
+    return found
 
 
-def _listed(value: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    if value is None:
-        return None
-    return (value,) if isinstance(value, str) else tuple(value)
-
-
-def _one_of(need: object, column: str, value: str | Sequence[str] | None) -> None:
-    chosen = _listed(value)
-    if chosen is not None and callable(need):
-        need(f"{column} IN (SELECT value FROM json_each(?))", json.dumps(chosen))
+def _hide_unattended(found: Condition, filters: Filters) -> None:
+    asked = [filters.source] if isinstance(filters.source, str) else list(filters.source or ())
+    hidden = [source for source in UNATTENDED_SOURCES if source not in asked]
+    found.need(f"s.agent_context NOT IN ({_marks(UNATTENDED_CONTEXTS)})", *UNATTENDED_CONTEXTS)
+    if hidden:
+        found.need(f"s.source NOT IN ({_marks(hidden)})", *hidden)
 
 
 def _marks(values: Sequence[str]) -> str:
     return ", ".join("?" * len(values))
-
-
-def _bound(value: str | float, name: str, which: int, now: float, tz: tzinfo | None) -> float:
-    return _range(value, name, now, tz)[which]
 
 
 def _range(value: str | float, name: str, now: float, tz: tzinfo | None) -> tuple[float, float]:

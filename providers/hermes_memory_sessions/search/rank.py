@@ -13,7 +13,8 @@ from typing import Final
 
 from hermes_memory_sessions import schema
 
-from .candidates import COLUMNS, Candidates, Corpus, Row
+from .candidates import Candidates, Corpus, Row
+from .evidence import TermEvidence
 from .scripts import fold
 from .stems import stem
 from .weights import DEFAULT, Weights
@@ -43,6 +44,15 @@ class Question:
     timely: bool = False
     """Nothing but a time was named: its messages are the answer."""
 
+    def closeness(self, ts: float) -> float:
+        """How near a moment is to a time the query names, 0 to 1."""
+        moment = datetime.fromtimestamp(ts, self.tz)
+        return max(span.closeness(moment) for span in self.spans)
+
+    def day(self, ts: float) -> str:
+        """The person's calendar day of a moment."""
+        return datetime.fromtimestamp(ts, self.tz).strftime("%Y-%m-%d")
+
 
 @dataclass(slots=True)
 class Ranked:
@@ -50,14 +60,12 @@ class Ranked:
 
     row: Row
     score: float
-    terms: tuple[str, ...] = ()
-    """Terms that stand in the message itself, rarest first."""
-    near: tuple[str, ...] = ()
-    """Terms that stand in its neighbours."""
-    answers: bool = False
-    """It follows a question that has the terms."""
-    speaker: str = ""
-    date: str = ""
+    reasons: Reasons | None = None
+
+    @property
+    def own(self) -> bool:
+        """Whether it has a term itself; otherwise its neighbours have."""
+        return self.reasons is None or self.reasons.evidence.has_term(self.row.id)
 
 
 def rank(
@@ -68,14 +76,13 @@ def rank(
         return []
     around = _neighbours(corpus, candidates.rows.values())
     links = _links(candidates.rows, around, weights)
-    scores = _Scores(candidates, links, weights)
-    found = [
-        _judged(row, scores, question, weights)
-        for row in _eligible(candidates.rows, around, links, asks=question.asks)
-    ]
-    _break_ties(found, weights)
-    found.sort(key=lambda one: (-one.score, -one.row.ts, -one.row.id))
-    return found
+    rows = _eligible(candidates.rows, around, links, asks=question.asks)
+    evidence = _Spread(candidates, links, weights)
+    scores = evidence.scores(rows, candidates.mean_length)
+    _judge(rows, scores, evidence, question, weights)
+    order = sorted(rows.values(), key=lambda row: (-scores[row.id], -row.ts, -row.id))
+    reasons = Reasons(evidence, question)
+    return [Ranked(row, scores[row.id], reasons) for row in order]
 
 
 # ---------------------------------------------------------------- neighbours
@@ -87,20 +94,28 @@ Link = tuple[int, float, bool]
 def _neighbours(corpus: Corpus, rows: Iterable[Row]) -> dict[tuple[int, int], Row]:
     """Messages of the dialogue by (session, position), within two of any candidate."""
     wanted: dict[int, set[int]] = {}
-    for row in rows:
-        wanted.setdefault(row.session, set()).update(range(row.position - 2, row.position + 3))
+    sources: dict[int, str] = {}
     found: dict[tuple[int, int], Row] = {}
+    for row in rows:
+        position = row.position
+        wanted.setdefault(row.session, set()).update(range(position - 2, position + 3))
+        sources[row.session] = row.source
+        if row.role in _DIALOGUE:
+            found[row.session, position] = row
+    condition = corpus.condition
+    # the session of a candidate has passed: only the message's own clauses are still open
+    sql = (
+        f"SELECT m.id, m.session, m.position, m.tokens, m.flags, m.ts, m.role, m.name, ?, "
+        f"({condition.message_sql}) FROM messages m "
+        "WHERE m.session = ? AND m.position BETWEEN ? AND ? AND m.state != ?"
+    )
     for session, positions in wanted.items():
-        for low, high in _ranges(sorted(positions)):
-            for fields in corpus.db.execute(
-                f"SELECT {COLUMNS}, ({corpus.condition.sql}) FROM messages m "
-                "JOIN sessions s ON s.key = m.session "
-                "WHERE m.session = ? AND m.position BETWEEN ? AND ? AND m.state != ?",
-                (*corpus.condition.values, session, low, high, schema.UNDONE),
-            ):
-                row = Row(*fields)
+        missing = sorted(p for p in positions if p > 0 and (session, p) not in found)
+        for low, high in _ranges(missing):
+            values = (sources[session], *condition.message_values, session, low, high, schema.UNDONE)
+            for row in map(Row._make, corpus.db.execute(sql, values)):
                 if row.role in _DIALOGUE:
-                    found[row.session, row.position] = row
+                    found.setdefault((session, row.position), row)
     return found
 
 
@@ -120,21 +135,24 @@ def _links(
 ) -> dict[int, list[Link]]:
     """From each candidate to the messages that its evidence speaks for."""
     links: dict[int, list[Link]] = {}
+    at = around.get
+    near, next_near = weights.near, weights.next_near
     for row in rows.values():
-        asks = bool(row.flags & schema.QUESTION) and row.role in _DIALOGUE
+        session, position = row.session, row.position
+        speaks = row.role in _DIALOGUE
+        asks = speaks and bool(row.flags & schema.QUESTION)
         # a tool's output stands between the call (same position) and the reply (the next)
-        before = row.position - 1 if row.role in _DIALOGUE else row.position
-        out: list[Link] = []
-        for position, share, answers in (
-            (row.position + 1, weights.answer if asks else weights.near, asks),
-            (before, weights.near, False),
-            (row.position + 2, weights.next_near, False),
-            (before - 1, weights.next_near, False),
-        ):
-            neighbour = around.get((row.session, position))
-            if neighbour is not None and neighbour.id != row.id:
-                out.append((neighbour.id, share, answers))
-        links[row.id] = out
+        before = position - 1 if speaks else position
+        links[row.id] = [
+            (neighbour.id, share, answers)
+            for neighbour, share, answers in (
+                (at((session, position + 1)), weights.answer if asks else near, asks),
+                (at((session, before)), near, False),
+                (at((session, position + 2)), next_near, False),
+                (at((session, before - 1)), next_near, False),
+            )
+            if neighbour is not None
+        ]
     return links
 
 
@@ -144,133 +162,173 @@ def _eligible(
     links: dict[int, list[Link]],
     *,
     asks: bool,
-) -> list[Row]:
-    """Candidates, and the replies of somebody else beside them: a monologue has no answers."""
+) -> dict[int, Row]:
+    """Candidates, and in answer to a question what stands beside them: in a monologue, nothing."""
     found = dict(rows)
-    if asks:
-        by_id = {row.id: row for row in around.values() if row.passes}
-        for id_, neighbours in links.items():
-            said_by = (rows[id_].role, rows[id_].name)
+    if not asks:
+        return found
+    voices: dict[int, set[tuple[str, str | None]]] = {}
+    for row in around.values():
+        voices.setdefault(row.session, set()).add((row.role, row.name))
+    by_id = {row.id: row for row in around.values() if row.passes}
+    for id_, neighbours in links.items():
+        if len(voices.get(rows[id_].session, ())) > 1:
             for other, _, _ in neighbours:
-                row = by_id.get(other)
-                if row is not None and (row.role, row.name) != said_by:
-                    found.setdefault(other, row)
-    return list(found.values())
+                if other in by_id:
+                    found.setdefault(other, by_id[other])
+    return found
 
 
 # ---------------------------------------------------------------- scores
 
 
-class _Scores:
-    """BM25 over a message's own terms and its neighbours' together, and the session's share."""
+class _Spread:
+    """Each term's occurrences, in the message itself and flowing in from its neighbours."""
 
     def __init__(
         self, candidates: Candidates, links: dict[int, list[Link]], weights: Weights
     ) -> None:
         self._weights = weights
-        self._mean = candidates.mean_length
-        self.own: list[tuple[str, float, dict[int, float]]] = []
+        self.own: list[tuple[TermEvidence, dict[int, float]]] = []
         self.near: list[dict[int, float]] = []
         self.answers: set[int] = set()
         self._sessions: dict[int, float] = {}
-        self._evidence(candidates, links)
-        self.best_session = max(self._sessions.values(), default=0.0)
-        self.speakers = _speaker_words(candidates)
-        self.top = 0.0
-        for row in candidates.rows.values():
-            self.top = max(self.top, self.lexical(row))
-
-    def _evidence(self, candidates: Candidates, links: dict[int, list[Link]]) -> None:
-        rows = candidates.rows
         for one in sorted(candidates.evidence, key=lambda e: -e.rarity):
-            own: dict[int, float] = {}
-            near: dict[int, float] = {}
-            per_session: dict[int, float] = {}
-            for id_, frequency in one.frequency.items():
-                row = rows.get(id_)
-                if row is None:
-                    continue
-                share = self._weights.part * one.share[id_] if id_ in one.share else 1.0
-                own[id_] = frequency * share
-                per_session[row.session] = per_session.get(row.session, 0.0) + frequency * share
-                for other, flow, answers in links[id_]:
-                    near[other] = near.get(other, 0.0) + flow * share
-                    if answers:
-                        self.answers.add(other)
-            for session, count in per_session.items():
-                worth = one.rarity * count / (count + 1.0)
-                self._sessions[session] = self._sessions.get(session, 0.0) + worth
-            self.own.append((one.term.text, one.rarity, own))
-            self.near.append(near)
+            self._spread(one, candidates.rows, links)
 
-    def lexical(self, row: Row) -> float:
+    def _spread(
+        self, one: TermEvidence, rows: dict[int, Row], links: dict[int, list[Link]]
+    ) -> None:
+        own: dict[int, float] = {}
+        near: dict[int, float] = {}
+        per_session: dict[int, float] = {}
+        for id_ in rows.keys() & one.frequency.keys():
+            share = self._weights.part * one.share[id_] if id_ in one.share else 1.0
+            session = rows[id_].session
+            own[id_] = count = one.frequency[id_] * share
+            per_session[session] = per_session.get(session, 0.0) + count
+            for other, flow, answers in links[id_]:
+                near[other] = near.get(other, 0.0) + flow * share
+                if answers:
+                    self.answers.add(other)
+        for session, count in per_session.items():
+            worth = one.rarity * count / (count + 1.0)
+            self._sessions[session] = self._sessions.get(session, 0.0) + worth
+        self.own.append((one, own))
+        self.near.append(near)
+
+    def scores(self, rows: dict[int, Row], mean_length: float) -> dict[int, float]:
+        """BM25 over own and inflowing occurrences together, plus the session's share."""
         weights = self._weights
-        length = weights.k1 * (1 - weights.b + weights.b * row.tokens / self._mean)
-        score = 0.0
-        for (_, rarity, own), near in zip(self.own, self.near, strict=True):
-            count = own.get(row.id, 0.0) + near.get(row.id, 0.0)
-            if count:
-                score += rarity * count * (weights.k1 + 1) / (count + length)
-        return score
+        base, slope = weights.k1 * (1 - weights.b), weights.k1 * weights.b / mean_length
+        lengths = {id_: base + slope * row.tokens for id_, row in rows.items()}
+        found = dict.fromkeys(rows, 0.0)
+        for (one, own), near in zip(self.own, self.near, strict=True):
+            gain = one.rarity * (weights.k1 + 1)
+            for id_ in own.keys() | near.keys():
+                if id_ in found:
+                    count = own.get(id_, 0.0) + near.get(id_, 0.0)
+                    found[id_] += gain * count / (count + lengths[id_])
+        top = max(found.values(), default=0.0)
+        best = max(self._sessions.values(), default=0.0)
+        if best:
+            # the root keeps sessions that are nearly as good in play
+            shares = {
+                session: weights.session * top * (worth / best) ** 0.5
+                for session, worth in self._sessions.items()
+            }
+            for id_, row in rows.items():
+                found[id_] += shares.get(row.session, 0.0)
+        return found
 
-    def session(self, row: Row) -> float:
-        """0 to 1: how good the session is beside the best one; the root keeps the second best in play."""
-        if not self.best_session:
-            return 0.0
-        return float((self._sessions.get(row.session, 0.0) / self.best_session) ** 0.5)
+    def has_term(self, id_: int) -> bool:
+        """Whether the message itself has any term."""
+        return any(id_ in own for _, own in self.own)
 
-
-def _speaker_words(candidates: Candidates) -> set[str]:
-    return {one.term.units[0] for one in candidates.evidence if not one.term.exact}
-
-
-def _judged(row: Row, scores: _Scores, question: Question, weights: Weights) -> Ranked:
-    score = scores.lexical(row) + weights.session * scores.top * scores.session(row)
-    found = Ranked(row, score)
-    found.terms = tuple(text for text, _, own in scores.own if row.id in own)
-    found.near = tuple(
-        text
-        for (text, _, own), near in zip(scores.own, scores.near, strict=True)
-        if row.id in near and row.id not in own
-    )
-    found.answers = row.id in scores.answers
-    found.speaker = _speaker(row, scores.speakers, question.text)
-    factor = 1.0
-    if found.speaker:
-        factor *= 1 + weights.speaker
-    if row.flags & schema.QUESTION:
-        factor *= 1 - weights.asking
-    if row.flags & schema.TEMPORAL and _WHEN.search(question.text):
-        factor *= 1 + weights.temporal
-    if question.spans:
-        moment = datetime.fromtimestamp(row.ts, question.tz)
-        close = max(span.closeness(moment) for span in question.spans)
-        factor *= 1 + weights.date * close
-        if close:
-            found.date = moment.strftime("%Y-%m-%d")
-        if question.timely:
-            found.score += 10 * (scores.top + 1) * (close >= 1)
-    if row.source in DEMOTED_SOURCES:
-        factor *= weights.demoted
-    found.score *= factor
-    return found
+    def name_words(self) -> set[str]:
+        """First tokens of the terms, to be compared with speakers' names."""
+        return {one.term.units[0] for one, _ in self.own if not one.term.exact}
 
 
-def _speaker(row: Row, words: set[str], query: str) -> str:
-    """The name if the query has it; without names, "I" is the user and "you" the assistant."""
-    if row.name:
-        first = fold(row.name).split()
-        return row.name if first and stem(first[0]) in words else ""
-    if row.role == "user" and _BY_USER.search(query):
-        return "user"
-    if row.role == "assistant" and _BY_ASSISTANT.search(query):
-        return "assistant"
-    return ""
+class _Speakers:
+    """Who the query names; without names, "I" is the user and "you" the assistant."""
+
+    def __init__(self, words: set[str], query: str) -> None:
+        self._words = words
+        self._roles = {
+            "user": bool(_BY_USER.search(query)),
+            "assistant": bool(_BY_ASSISTANT.search(query)),
+        }
+        self._known: dict[str, bool] = {}
+
+    def named(self, row: Row) -> bool:
+        if not row.name:
+            return self._roles.get(row.role, False)
+        if row.name not in self._known:
+            first = fold(row.name).split()
+            self._known[row.name] = bool(first) and stem(first[0]) in self._words
+        return self._known[row.name]
 
 
-def _break_ties(found: list[Ranked], weights: Weights) -> None:
-    times = [one.row.ts for one in found]
-    oldest, newest = min(times, default=0.0), max(times, default=0.0)
-    if newest > oldest:
-        for one in found:
-            one.score *= 1 + weights.recent * (one.row.ts - oldest) / (newest - oldest)
+def _judge(
+    rows: dict[int, Row],
+    scores: dict[int, float],
+    evidence: _Spread,
+    question: Question,
+    weights: Weights,
+) -> None:
+    """Multiply what is known besides words into the scores."""
+    speakers = _Speakers(evidence.name_words(), question.text)
+    asks_when = bool(_WHEN.search(question.text))
+    times = [row.ts for row in rows.values()]
+    oldest = min(times)
+    age = weights.recent / ((max(times) - oldest) or 1.0)
+    top = max(scores.values())
+    for id_, row in rows.items():
+        factor = 1 + age * (row.ts - oldest)
+        if speakers.named(row):
+            factor *= 1 + weights.speaker
+        if row.flags & schema.QUESTION:
+            factor *= 1 - weights.asking
+        if asks_when and row.flags & schema.TEMPORAL:
+            factor *= 1 + weights.temporal
+        if row.source in DEMOTED_SOURCES:
+            factor *= weights.demoted
+        if question.spans:
+            close = question.closeness(row.ts)
+            factor *= 1 + weights.date * close
+            if question.timely and any(span.contains(row.ts) for span in question.spans):
+                scores[id_] += 10 * (top + 1)
+        scores[id_] *= factor
+
+
+class Reasons:
+    """Says in one short line why a message was found; asked only for those that are shown."""
+
+    def __init__(self, evidence: _Spread, question: Question) -> None:
+        self.evidence = evidence
+        self._question = question
+        self._speakers = _Speakers(evidence.name_words(), question.text)
+
+    def of(self, row: Row) -> str:
+        """Terms, neighbour, speaker, date: what the message was found by."""
+        evidence = self.evidence
+        own = [one.term.text for one, where in evidence.own if row.id in where]
+        near = [
+            one.term.text
+            for (one, where), around in zip(evidence.own, evidence.near, strict=True)
+            if row.id in around and row.id not in where
+        ]
+        parts = [f"terms: {_few(own)}"] if own else []
+        if near and len(own) < 3:
+            parts.append(("answers: " if row.id in evidence.answers else "neighbour: ") + _few(near))
+        if self._speakers.named(row):
+            parts.append(f"speaker: {(row.name or row.role)[:30]}")
+        if self._question.spans and self._question.closeness(row.ts):
+            parts.append(f"date: {self._question.day(row.ts)}")
+        return "; ".join(parts) or "session"
+
+
+def _few(terms: list[str]) -> str:
+    shown = ", ".join(term[:24] for term in terms[:4])
+    return shown + (f" +{len(terms) - 4}" if len(terms) > 4 else "")

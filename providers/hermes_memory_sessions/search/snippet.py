@@ -1,13 +1,13 @@
-"""The part of a message that shows why it was found, its terms marked; and the reason in words."""
+"""The part of a message that shows why it was found, its terms marked."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import islice
 from typing import Final
 
-from .rank import Ranked
-from .scripts import UNSPACED, compatible, fold
+from .scripts import UNSPACED, WORD, compatible, fold
 from .segmenter import word_tokens
 from .syntax import Term
 
@@ -18,6 +18,8 @@ LENGTH: Final = 300
 
 _FAR: Final = 200_000
 _UNSPACED: Final = re.compile(f"[{UNSPACED}]")
+_INSIDE: Final = re.compile(WORD)
+_TAIL: Final = re.compile(rf"(?:{WORD}|')*(?:\+\+|\#)?")
 _MOST_MARKS: Final = 500
 
 
@@ -44,8 +46,8 @@ class Marker:
         runs: set[str] = set()
         for term in terms:
             self._learn(term, words, runs)
-        self._words = _pattern(words, r"(?<![^\W_{u}])(?:{w})(?:[^\W_{u}]|['\u0300-\u036f])*")
-        self._runs = re.compile("|".join(map(re.escape, sorted(runs, key=len, reverse=True)))) if runs else None
+        self._words = _alternatives(words)
+        self._runs = _alternatives(runs)
 
     def _learn(self, term: Term, words: set[str], runs: set[str]) -> None:
         for reading in term.readings:
@@ -66,30 +68,36 @@ class Marker:
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Where terms stand in ``text``, in order, none overlapping."""
-        folded = text[:_FAR].translate(_FOLD)
+        head = text[:_FAR]
+        folded = head.lower() if head.isascii() else head.translate(_FOLD)
         found: list[tuple[int, int]] = []
-        if self._words:
-            for match in self._words.finditer(folded):
-                if self._is_term(match.group()):
-                    found.append(match.span())
-                    if len(found) >= _MOST_MARKS:
-                        break
+        for match in self._words.finditer(folded) if self._words else ():
+            start = match.start()
+            if start and _INSIDE.match(folded[start - 1]):
+                continue
+            tail = _TAIL.match(folded, start)
+            end = tail.end() if tail else match.end()
+            if self._is_term(folded[start:end]):
+                found.append((start, end))
+                if len(found) >= _MOST_MARKS:
+                    break
         if self._runs:
-            found.extend(match.span() for match in list(self._runs.finditer(folded))[:_MOST_MARKS])
+            found.extend(match.span() for match in islice(self._runs.finditer(folded), _MOST_MARKS))
         return _merged(sorted(found))
 
     def _is_term(self, word: str) -> bool:
-        tokens, parts = word_tokens(word)
+        if word in self._stems:
+            return True
+        tokens, parts = word_tokens(word.rstrip("+#'"))
         if any(token in self._stems for token in (*tokens, *parts)):
             return True
         return any(word.startswith(prefix) for prefix in self._prefixes)
 
 
-def _pattern(words: set[str], shape: str) -> re.Pattern[str] | None:
+def _alternatives(words: set[str]) -> re.Pattern[str] | None:
     if not words:
         return None
-    alternatives = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
-    return re.compile(shape.replace("{w}", alternatives).replace("{u}", UNSPACED))
+    return re.compile("|".join(map(re.escape, sorted(words, key=len, reverse=True))))
 
 
 def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -134,21 +142,3 @@ def _window(text: str, spans: list[tuple[int, int]]) -> tuple[int, int]:
     blank = text.find(" ", start, start + 15) if start else -1
     return (blank + 1 if 0 <= blank < first else start), end
 
-
-def reason(found: Ranked) -> str:
-    """One short line: terms, neighbour, speaker, date; only what was decisive."""
-    parts: list[str] = []
-    if found.terms:
-        parts.append("terms: " + _few(found.terms))
-    if found.near and len(found.terms) < 3:
-        parts.append(("answers: " if found.answers else "neighbour: ") + _few(found.near))
-    if found.speaker:
-        parts.append(f"speaker: {found.speaker[:30]}")
-    if found.date:
-        parts.append(f"date: {found.date}")
-    return "; ".join(parts) or "neighbour"
-
-
-def _few(terms: tuple[str, ...]) -> str:
-    shown = ", ".join(term[:24] for term in terms[:4])
-    return shown + (f" +{len(terms) - 4}" if len(terms) > 4 else "")

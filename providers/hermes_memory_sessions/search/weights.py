@@ -11,7 +11,7 @@ class Weights:
 
     k1: float = 0.9
     """Saturation of a term's frequency."""
-    b: float = 0.4
+    b: float = 0.3
     """How much a long message is held against it."""
     near: float = 0.25
     """Share of a neighbour's own evidence that a message gets."""
@@ -23,7 +23,7 @@ class Weights:
     """Share of the best message's score that the best session adds to its messages."""
     speaker: float = 0.7
     """Gain of messages by somebody the query names, or means by "I" and "you"."""
-    date: float = 1.0
+    date: float = 1.3
     """Gain of messages from the day, month or year the query names."""
     temporal: float = 0.6
     """Gain of messages with words of time when the query asks "when"."""
@@ -33,7 +33,7 @@ class Weights:
     """Worth of a term of several parts of which only some are there, before the share that is."""
     demoted: float = 0.5
     """Factor for sessions that no person had: cron and tools."""
-    recent: float = 0.02
+    recent: float = 0.005
     """Gain of the newest message over the oldest: breaks ties, decides nothing else."""
 
 

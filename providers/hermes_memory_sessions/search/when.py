@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from typing import Final
 
+_DAY: Final = 86_400.0
 _MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _MONTH: Final = (
     r"(?P<month>january|february|march|april|may|june|july|august|september|october|november|december"
@@ -82,19 +83,35 @@ class Span:
     month: int = 0
     day: int = 0
 
+    def contains(self, ts: float) -> bool:
+        """Whether a moment lies inside; never for one that comes round every year."""
+        return self.start <= ts < self.end
+
     def closeness(self, moment: datetime) -> float:
-        """1 inside, less just after (people tell of a day on the next ones), 0 elsewhere."""
-        if self.end:
-            at = moment.timestamp()
-            if self.start <= at < self.end:
-                return 1.0
-            return 0.5 if 0 <= at - self.end < min(self.end - self.start, 7 * 86400) else 0.0
-        if moment.month != self.month:
-            return 0.0
-        if not self.day:
-            return 0.8
-        past = moment.day - self.day
-        return 1.0 if 0 <= past <= 2 else 0.6 if -1 <= past <= 8 else 0.3
+        """How much a moment speaks for being meant, 0 to 1.
+
+        A day says more than a month or a year, and people tell of a day on the days after it.
+        """
+        if not self.end:
+            if moment.month != self.month:
+                return 0.0
+            return _near_day(moment.day - self.day) if self.day else 0.8
+        length = (self.end - self.start) / _DAY
+        at = moment.timestamp()
+        if length <= 2:
+            return _near_day((at - self.start) // _DAY)
+        worth = 0.8 if length < 40 else 0.3
+        if self.contains(at):
+            return worth
+        return worth / 2 if 0 <= at - self.end < 7 * _DAY else 0.0
+
+
+def _near_day(days: float) -> float:
+    if 0 <= days <= 2:
+        return 1.0 if days < 1 else 0.95
+    if -1 <= days <= 8:
+        return 0.6
+    return 0.3 if -30 < days < 30 else 0.0
 
 
 def spans(text: str, now: float, tz: tzinfo | None) -> list[Span]:
