@@ -1,0 +1,182 @@
+"""What uv and pip said, understood: the changes of a dry run, and why they refused. Runs nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from hermes_memory_core.errors import PluginInstallError
+from hermes_memory_core.plugins.catalog import same_name
+from hermes_memory_core.plugins.targets import without_credentials
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One distribution that an installation would add, replace or remove."""
+
+    name: str
+    before: str | None
+    after: str | None
+    pin: str = ""
+    """The exact requirement that is installed, e.g. ``honcho-ai==2.7.0`` or ``x @ git+https://…@<commit>``."""
+    sha256: str = ""
+    """Hash of the archive, where the installer told it."""
+    requires: tuple[str, ...] = ()
+    requested: bool = False
+
+    @property
+    def line(self) -> str:
+        """One line for a person: ``+ name 1.0``, ``~ name 1.0 → 2.0``, ``- name 1.0``."""
+        if self.before is None:
+            return f"+ {self.name} {self.after}"
+        if self.after is None:
+            return f"- {self.name} {self.before}"
+        return f"~ {self.name} {self.before} → {self.after}"
+
+
+def parse_pip(report: str) -> list[Change]:
+    """The changes in the JSON of ``pip install --dry-run --report``; ``before`` is not known to it.
+
+    Raises:
+        PluginInstallError: The text is no such report.
+    """
+    try:
+        data = json.loads(report[report.index("{") :])
+        return [_pip_change(item) for item in data["install"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise PluginInstallError(
+            f"pip's report cannot be understood ({type(error).__name__}); nothing was changed.",
+            hint="python -m pip install --upgrade pip",
+        ) from error
+
+
+def _pip_change(item: Mapping[str, Any]) -> Change:
+    info, source = item["metadata"], item["download_info"]
+    name, version, url = same_name(info["name"]), str(info["version"]), str(source["url"])
+    archive = source.get("archive_info") or {}
+    hashes = archive.get("hashes") or {}
+    below = f"#subdirectory={source['subdirectory']}" if source.get("subdirectory") else ""
+    if "vcs_info" in source:
+        vcs = source["vcs_info"]
+        pin = f"{name} @ {vcs['vcs']}+{url}@{vcs['commit_id']}{below}"
+    elif "dir_info" in source:
+        editable = bool(source["dir_info"].get("editable"))
+        pin = f"--editable {_path_of(url)}" if editable else f"{name} @ {url}"
+    elif item.get("is_direct"):
+        pin = f"{name} @ {url}{below}"
+    else:
+        pin = f"{name}=={version}"
+    return Change(
+        name=name,
+        before=None,
+        after=version,
+        pin=pin,
+        sha256=str(hashes.get("sha256", "")),
+        requires=tuple(info.get("requires_dist") or ()),
+        requested=bool(item.get("requested")),
+    )
+
+
+_UV_LINE = re.compile(
+    r"^ (?P<sign>[+~-]) (?P<name>[A-Za-z0-9._-]+)==(?P<version>\S+)(?: \(from (?P<url>.+)\))?$",
+    re.MULTILINE,
+)
+
+
+def parse_uv(text: str) -> list[Change]:
+    """The changes in what ``uv pip install --dry-run`` prints: lines `` + name==1.0 (from URL)``."""
+    gone: dict[str, str] = {}
+    new: dict[str, Change] = {}
+    for found in _UV_LINE.finditer(text):
+        name, version, url = same_name(found["name"]), found["version"], found["url"]
+        if found["sign"] == "-":
+            gone[name] = version
+            continue
+        pin = f"{name} @ {url}" if url else f"{name}=={version}"
+        new[name] = Change(name, None, version, pin, requested=bool(url))
+    changes = [
+        Change(change.name, gone.get(name), change.after, change.pin, requested=change.requested)
+        for name, change in new.items()
+    ]
+    return changes + [Change(name, old, None) for name, old in gone.items() if name not in new]
+
+
+_REASONS = (
+    (
+        r"externally[- ]managed",
+        "this Python belongs to the operating system, which forbids installing into it",
+        "install Hermes Memory into a virtual environment (python3 -m venv), or with uv tool or pipx",
+        False,
+    ),
+    (
+        (
+            r"name resolution|getaddrinfo|failed to establish|could not connect|connection (?:refused|reset|error)"
+            r"|network is unreachable|error sending request|dns error|max retries|timed out|proxyerror"
+            r"|temporary failure|could not resolve host"
+        ),
+        "the package index or repository could not be reached",
+        "look at the network (or at the index settings of uv and pip), then try again",
+        True,
+    ),
+    (
+        (
+            r"no matching distribution|not found in the package registry|could not find a version"
+            r"|there are no versions|no versions of"
+        ),
+        "no such package, or no version of it that fits, is on the package index",
+        "hermes plugins search",
+        False,
+    ),
+    (
+        r"conflicting dependencies|resolutionimpossible|unsatisfiable|no solution found",
+        "its requirements contradict what is installed or each other",
+        "",
+        False,
+    ),
+    (
+        r"no such file or directory: 'git'|git executable|cannot find command 'git'",
+        "git is not installed",
+        "install git",
+        False,
+    ),
+    (
+        r"permission denied|read-only file system|not writeable",
+        "the environment cannot be written",
+        "",
+        False,
+    ),
+    (r"no space left", "the disk is full", "", False),
+)
+
+
+def explain(program: str, said: str) -> PluginInstallError:
+    """An error in a person's words for what the installer printed when it failed."""
+    text = without_credentials(said).strip()
+    core = re.search(
+        r"hermes-memory-core\s*(?:\[[^\]]*\])?\s*((?:[<>=!~]=?|===)\s*[\w.*+!-]+(?:,[<>=!~\w.*+ -]+)*)",
+        text,
+    )
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line for line in lines if not line.startswith("[notice]")]
+    reason, hint, again = next(
+        (row[1:] for row in _REASONS if re.search(row[0], text, re.IGNORECASE)),
+        ("it failed", "", False),
+    )
+    if core and "reached" not in reason:
+        from hermes_memory_core.version import VERSION
+
+        reason += f"; hermes-memory-core {core[1].strip()} was asked for, and this is {VERSION}"
+    return PluginInstallError(
+        f"{program} refused: {reason}.",
+        hint=hint or "`-v` shows what the installer said",
+        details={"installer": program, "said": "\n".join(lines[-30:])},
+        retryable=again,
+    )
+
+
+def _path_of(url: str) -> str:
+    return unquote(urlsplit(url).path)

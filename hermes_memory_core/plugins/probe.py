@@ -1,0 +1,214 @@
+"""Does this plugin import, and is it a provider? Asked in a process of its own, so that no answer can hurt.
+
+``python -m hermes_memory_core.plugins.probe NAME`` is that process; ``probe`` starts it. No instance is made and
+no hook is called: that needs settings, and is the conformance report's work.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from hermes_memory_core.errors import HermesMemoryError, PluginLoadError
+
+PROBE_TIMEOUT_S = 60.0
+"""A first import of a large SDK, nothing compiled yet, takes several seconds."""
+SLOW_IMPORT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What was found out about one provider's class."""
+
+    name: str
+    ok: bool
+    distribution: str = ""
+    version: str = ""
+    phase: str = ""
+    """Where it went wrong: ``find``, ``version``, ``import``, ``config``, ``validate``."""
+    error: str = ""
+    hint: str = ""
+    hooks: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    """Fields of its ``Config``."""
+    commands: bool = False
+    import_s: float = 0.0
+    warnings: tuple[str, ...] = ()
+
+    def or_raise(self) -> Probe:
+        """Itself when all is well.
+
+        Raises:
+            PluginLoadError: It is not; with the phase in ``details``.
+        """
+        if self.ok:
+            return self
+        what = f"{self.distribution} {self.version}".strip() or self.name
+        raise PluginLoadError(
+            f"The provider `{self.name}` ({what}) fails at {self.phase}: {self.error}",
+            hint=self.hint,
+            details={"phase": self.phase, "provider": self.name, "distribution": self.distribution},
+        )
+
+
+def probe(name: str, python: str = sys.executable, timeout_s: float = PROBE_TIMEOUT_S) -> Probe:
+    """Import the provider ``name`` in a process of ``python`` and look at its class.
+
+    Nothing is raised: a plugin that hangs, exits or crashes its interpreter is an answer too.
+    """
+    command = [python, "-P", "-m", "hermes_memory_core.plugins.probe", name]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, timeout=timeout_s, check=False, stdin=subprocess.DEVNULL
+        )
+    except subprocess.TimeoutExpired:
+        return _no_answer(name, f"importing it took longer than {timeout_s:.0f} s and was stopped")
+    except OSError as error:
+        return _no_answer(name, f"`{python}` cannot be started: {error}")
+    try:
+        data = json.loads(done.stdout.decode("utf-8").splitlines()[-1])
+        lists = {key: tuple(data[key]) for key in ("hooks", "settings", "warnings")}
+        return Probe(**{**data, **lists})
+    except (ValueError, IndexError, TypeError, KeyError):
+        last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+        said = f": {last[0]}" if last else ""
+        return _no_answer(
+            name, f"the interpreter ended while importing it (exit code {done.returncode}){said}"
+        )
+
+
+def _no_answer(name: str, error: str) -> Probe:
+    return Probe(name, ok=False, phase="import", error=error, hint=f"hermes plugins remove {name}")
+
+
+def examine(name: str) -> Probe:
+    """The answer, found in this process; imports the plugin."""
+    from hermes_memory_core.plugins.discover import find
+    from hermes_memory_core.plugins.load import check_version, default_hint
+
+    found = find(name)
+    if found is None:
+        return Probe(
+            name,
+            ok=False,
+            phase="find",
+            error="no installed distribution offers it",
+            hint=f"hermes plugins install {name}",
+        )
+    answer = Probe(name, ok=True, distribution=found.distribution, version=found.version)
+    if found.conflict:
+        both = ", ".join((found.distribution, *found.conflict))
+        return replace(
+            answer,
+            ok=False,
+            phase="find",
+            error=f"several distributions offer it: {both}",
+            hint=f"hermes plugins remove {found.conflict[0]}",
+        )
+    phase = "version"
+    started = time.perf_counter()
+    try:
+        check_version(found)
+        phase = "import"
+        kind = _class(found)
+        answer = replace(answer, import_s=round(time.perf_counter() - started, 3))
+        phase = "config"
+        settings = _settings(kind)
+        phase = "validate"
+        hooks = _hooks(kind, name)
+    except BaseException as error:  # noqa: BLE001 - this process exists to find out what a plugin raises
+        expected = isinstance(error, HermesMemoryError)
+        message = error.message if expected else f"{type(error).__name__}: {error}".rstrip(": ")  # type: ignore[attr-defined]
+        hint = (error.hint if expected else "") or default_hint(found, "import")  # type: ignore[attr-defined]
+        return replace(answer, ok=False, phase=phase, error=message, hint=hint)
+    warnings = _warnings(kind, hooks, answer.import_s, found.requires_core)
+    return replace(
+        answer,
+        hooks=tuple(sorted(hooks)),
+        settings=settings,
+        commands=bool(getattr(kind, "commands", None)),
+        warnings=warnings,
+    )
+
+
+def _class(found: Any) -> Any:
+    import inspect
+
+    from hermes_memory_core.plugins.load import import_class
+
+    kind = import_class(found)
+    if not callable(kind):
+        raise PluginLoadError(
+            f"`{found.value}` is no class.", hint="point the entry point at the provider's class"
+        )
+    try:
+        inspect.signature(kind).bind(object())
+    except TypeError as error:
+        raise PluginLoadError(
+            f"`{found.value}` cannot be called with one argument, the context: {error}.",
+            hint="write `def __init__(self, context)`",
+        ) from None
+    except ValueError:  # a class written in C has no signature to look at
+        pass
+    return kind
+
+
+def _settings(kind: Any) -> tuple[str, ...]:
+    model = getattr(kind, "Config", None)
+    if model is None:
+        return ()
+    fields = getattr(model, "model_fields", None)
+    if not isinstance(fields, Mapping):
+        raise PluginLoadError(
+            "`Config` is no pydantic model.", hint="derive it from `pydantic.BaseModel`"
+        )
+    return tuple(fields)
+
+
+def _hooks(kind: Any, name: str) -> frozenset[str]:
+    import inspect
+
+    from hermes_memory_core.plugins.validate import validate
+
+    if not inspect.isclass(kind):  # a factory: what it makes is known only once it is called
+        return frozenset()
+    return validate(object.__new__(kind), name)
+
+
+def _warnings(
+    kind: Any, hooks: frozenset[str], import_s: float, requires_core: str
+) -> tuple[str, ...]:
+    import inspect
+
+    said = []
+    if not requires_core:
+        said.append(
+            "it names no range of hermes-memory-core, so an upgrade can break it unannounced"
+        )
+    if inspect.isclass(kind) and not hooks:
+        said.append("it implements no hook, so it never does anything")
+    if hooks and "health" not in hooks:
+        said.append("it has no `health`, so `status --check` cannot tell whether it works")
+    if import_s > SLOW_IMPORT_S:
+        said.append(f"importing it took {import_s:.1f} s")
+    return tuple(said)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The process: examines one provider and prints one line of JSON; what the plugin prints goes to stderr."""
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
+        os.dup2(2, 1)
+        answer = examine(arguments[0])
+        out.write("\n" + json.dumps(asdict(answer)) + "\n")
+    sys.stderr.flush()
+    os._exit(0)  # threads a plugin started at import must not keep this process
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
