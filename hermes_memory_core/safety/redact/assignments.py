@@ -191,6 +191,8 @@ def _unquoted(text: str, at: int, name: Name, sign: str) -> list[Span]:
     if match is None:
         return []
     start, stop = match.span()
+    if text.startswith("«", stop):
+        return []  # the rest of this value is masked already
     scheme = _SCHEME.match(text, start)
     if scheme is not None and scheme.end() > stop:
         match = _PIECE.match(text, scheme.end(), scheme.end() + _JUDGED)

@@ -68,7 +68,11 @@ class Redactor:
         if isinstance(value, str):
             return self.redact(value)
         if isinstance(value, dict):
-            return {self._key(key): self._under(key, item) for key, item in value.items()}
+            masked = {self._key(key): self._under(key, item) for key, item in value.items()}
+            name = next((value[key] for key in ("name", "key") if key in value), None)
+            if isinstance(name, str) and isinstance(value.get("value"), str):
+                masked["value"] = self._under(name, value["value"])
+            return masked
         if isinstance(value, list):
             return [self.redact_value(item) for item in value]
         if isinstance(value, tuple):
@@ -114,15 +118,20 @@ class Redactor:
         return self.redact(key) if isinstance(key, str) else key
 
     def _under(self, key: Any, item: Any) -> Any:
+        """Mask a value that stands under a key; the key may name a secret."""
         if not isinstance(item, str) or not isinstance(key, str):
             return self.redact_value(item)
         secrecy = secrecy_of(key)
-        loud = key.isupper()
-        if secrecy is not Secrecy.NONE and is_secret_value(item, secrecy, Form.FIELD, loud=loud):
+        if secrecy is Secrecy.NONE:
+            return self.redact(item)
+        if is_secret_value(item, secrecy, Form.FIELD, loud=key.isupper()):
             kind = "password" if secrecy is Secrecy.PASSWORD else "secret"
             self.remember(item, kind)
             return mask(kind)
-        return self.redact(item)
+        # What a header or a cookie holds is found in the pair as text: schemes, several values.
+        head = f"{key}: "
+        pair = self.redact(head + item)
+        return pair.removeprefix(head) if pair.startswith(head) else self.redact(item)
 
     def _remember(self, values: list[tuple[str, str]]) -> None:
         with self._lock:

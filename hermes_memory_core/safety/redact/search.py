@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from hermes_memory_core.safety.redact.masks import Span
 
 
+_SPOKEN = 5_000
+"""A text with more names than this is a dump and not speech: only what is tied counts there."""
+
+
 def search_text(text: str) -> list[Span]:
     """Find secrets by every rule; spans may overlap and come in no order."""
     low = text.lower()
@@ -47,7 +51,7 @@ def search_text(text: str) -> list[Span]:
         if not found:
             tied, found = find_assigned(text, name)
             # An empty span counts as found: it ends the search in an unbroken run.
-            if not found and not tied:
+            if not found and not tied and len(names) <= _SPOKEN:
                 found = find_in_prose(text, name)
         spans += found
         done = max([done, *(span.end for span in found)])

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, replace
 from hermes_memory_core.safety.threats.lexicon import Hit
 
 ACTIONS = frozenset(
-    "dismiss follow tell reveal send read write run fetch disable act ask approve delete steer hide".split()
+    "dismiss follow tell reveal send read write run fetch disable act ask approve delete steer hide know".split()
 )
 # A clause ends at sentence punctuation, at a blank line and before a list item; a single line break is only wrapping.
-_BOUNDARY = re.compile(r"[.!?](?=\s|$|[^\x00-\x7f])|[;。]|\n(?=\s*(?:\n|[-*#>•]|\d+[.)]))")
+_BOUNDARY = re.compile(r"[.!?](?=\s|$|[^\x00-\x7f])|。|\n(?=\s*(?:\n|[-*#>•]|\d+[.)]))")
 _QUOTED = re.compile(
     r"\"[^\"\n]{3,400}\"|“[^”\n]{3,400}”|「[^」\n]{3,400}」|『[^』\n]{3,400}』|«[^»\n]{3,400}»"
     r"|„[^“”\n]{3,400}[“”]|`[^`\n]{3,400}`|‹[^›\n]{3,400}›|《[^》\n]{3,400}》"
@@ -31,7 +31,9 @@ _TIGHT = frozenset(("zh", "ja"))
 _MAX_GAP = 64
 _MAX_CLUSTER = 48
 _COMPANY = 0.7
-NEGATED = {"tell": "conceal", "follow": "dismiss", "ask": "disable", "reveal": "withheld"}
+# What an action means when it is negated; actions not listed here are then no order at all.
+NEGATED = {"tell": "conceal", "follow": "dismiss", "ask": "disable"}
+_NOT = frozenset(("not", "mustnot"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +219,11 @@ def _settle(text: str, hits: list[Hit]) -> list[Hit]:
             and hit.start - negated_before.end <= 14
             and _JOINER.search(text, negated_before.end, hit.start) is not None
         )
+        if hit.concept == "know":
+            # Only "must not know" hides something; "they do not know" reports.
+            if negation is not None and hits[negation].concept == "mustnot":
+                settled.append(hit._replace(concept="kept"))
+            continue
         if negation is None and not chained:
             settled.append(hit)
             negated_before = None
@@ -241,9 +248,9 @@ def _negation(hits: Sequence[Hit], index: int, spent: set[int]) -> int | None:
             hit = hits[other]
             if hit.end > action.start:
                 continue
-            if hit.concept in ACTIONS or action.start - hit.end > reach:
+            if (hit.concept in ACTIONS and hit.concept != "know") or action.start - hit.end > reach:
                 break
-            if hit.concept == "not":
+            if hit.concept in _NOT:
                 return other
     if action.lang in _NEGATES_BEHIND:
         reach = {"ja": 8, "ko": 10, "de": 48}[action.lang]
@@ -251,7 +258,7 @@ def _negation(hits: Sequence[Hit], index: int, spent: set[int]) -> int | None:
             hit = hits[other]
             if hit.start - action.end > reach or (hit.concept in ACTIONS and action.lang != "de"):
                 break
-            if hit.concept == "not" and hit.lang == action.lang and other not in spent:
+            if hit.concept in _NOT and hit.lang == action.lang and other not in spent:
                 return other
     return None
 

@@ -16,7 +16,7 @@ from hermes_memory_core.safety.threats.lexicon import Hit
 from hermes_memory_core.safety.threats.rules import RuleSet
 from hermes_memory_core.types import Finding, Severity
 
-BLOCK, REVIEW, WARN = 4.8, 3.0, 2.0
+BLOCK, REVIEW, WARN = 4.4, 2.5, 1.8
 WINDOW, OVERLAP = 65_536, 2_048
 _DEPTH = 3
 _RANK: dict[Severity, int] = {"warn": 0, "review": 1, "block": 2}
