@@ -22,8 +22,16 @@ AUTOMATED: Final = ("cron", "tool", "subagent")
 FETCH: Final = 40
 """Hits looked at before grouping."""
 EVIDENCE: Final = 8
-"""Messages shown in all: more cost the model more than they tell it."""
-PER_SESSION: Final = 4
+"""Messages shown in all, or two for each conversation asked for: more cost more than they tell."""
+PER_SESSION: Final = 6
+SURE: Final = 3
+"""Hits shown however they score: below that a weak score says nothing."""
+WEAK: Final = 0.5
+"""Share of the best score below which a hit is left to a second search."""
+WHY: Final = 40
+"""Characters of the reason given for the best hit of each conversation."""
+OVERHEAD: Final = 150
+"""Characters of the answer around its results."""
 CLIP: Final = 420
 """Characters of one message, around what matched."""
 
@@ -59,7 +67,7 @@ def answer(history: History, session: SessionInfo, query: str, request: Request)
             key=lambda item: item.record.source in AUTOMATED
         )  # stable: rank within each kind
     chosen = groups[: request.limit]
-    results = _spend(chosen, hits, request.budget)
+    results = _spend(chosen, hits, request.budget, session.source)
     found: dict[str, Any] = {
         "success": True,
         "mode": "discover",
@@ -121,51 +129,53 @@ def group(history: History, hits: Sequence[Hit]) -> list[Group]:
     return list(groups.values())
 
 
-def _spend(groups: Sequence[Group], order: Sequence[Hit], budget: int) -> list[dict[str, Any]]:
-    """Give the budget to hits by rank: each session's best first, then the rest, at most a few each."""
-    heads = {id(item): _head(item.record) for item in groups}
+def _spend(
+    groups: Sequence[Group], order: Sequence[Hit], budget: int, own_source: str
+) -> list[dict[str, Any]]:
+    """Give the budget to hits by rank, at most a few of one conversation; weak ones are not worth it."""
+    heads = {id(item): _head(item.record, own_source) for item in groups}
     owner = {hit.message_id: item for item in groups for hit in item.hits}
-    first = [item.hits[0] for item in groups]
-    rest = [hit for hit in order if hit.message_id in owner and hit not in first]
-    shown_hits: dict[int, list[tuple[int, dict[str, Any]]]] = {key: [] for key in heads}
-    left = budget - 150 - sum(size(head) for head in heads.values())
+    spent: dict[int, list[dict[str, Any]]] = {key: [] for key in heads}
+    best = max((hit.score for hit in order), default=0.0)
+    left = budget - OVERHEAD
     count = 0
-    for rank, hit in enumerate([*first, *rest]):
-        taken = shown_hits[id(owner[hit.message_id])]
-        if count >= max(EVIDENCE, len(groups)) or len(taken) >= PER_SESSION:
+    for hit in order:
+        item = owner.get(hit.message_id)
+        if item is None or count >= max(EVIDENCE, 2 * len(groups)):
             continue
-        fields = _message(hit)
-        cost = size(fields) + 2
+        taken = spent[id(item)]
+        if len(taken) >= PER_SESSION or (count >= SURE and hit.score < best * WEAK):
+            continue
+        fields = _message(hit, why=not taken)
+        cost = size(fields) + 2 + (0 if taken else size(heads[id(item)]) + 20)
         if cost > left:
             continue
         left -= cost
         count += 1
-        taken.append((rank, fields))
-    return [
-        heads[id(item)] | {"messages": [fields for _, fields in shown_hits[id(item)]]}
-        for item in groups
-        if shown_hits[id(item)]
-    ]
+        taken.append(fields)
+    return [heads[key] | {"messages": messages} for key, messages in spent.items() if messages]
 
 
-def _head(record: SessionRecord) -> dict[str, Any]:
+def _head(record: SessionRecord, own_source: str) -> dict[str, Any]:
     return without_empty(
         {
             "session_id": record.id,
             "title": shown(record.title or ""),
             "when": local(record.started_at),
-            "source": record.source,
+            "source": record.source if record.source != own_source else "",
         }
     )
 
 
-def _message(hit: Hit) -> dict[str, Any]:
+def _message(hit: Hit, *, why: bool) -> dict[str, Any]:
+    text = shown(hit.content, CLIP, hit.snippet)
+    named = hit.name and not text.startswith(f"{hit.name}:")
     return without_empty(
         {
             "id": hit.message_id,
             "role": hit.role,
-            "name": hit.name,
-            "content": clip(shown(hit.content), CLIP, hit.snippet),
-            "why": hit.why[:60],
+            "name": hit.name if named else None,
+            "content": text,
+            "why": clip(hit.why, WHY) if why else "",
         }
     )

@@ -16,13 +16,18 @@ _MARKS = re.compile(r">>>|<<<")
 _SPACES = re.compile(r"[ \t]*\n\s*\n\s*")
 
 
-def shown(text: str) -> str:
-    """The text without fence tags; a placeholder when the safety scan would block it."""
+def shown(text: str, limit: int = 200, snippet: str = "") -> str:
+    """At most about ``limit`` code points of the text, around the snippet's evidence, fit to be shown.
+
+    Fence tags are taken out; what the safety scan would block becomes a placeholder. Only what is shown is
+    scanned: the rest reaches nobody.
+    """
     from hermes_memory_core.safety import scan
 
     cleaned = _SPACES.sub("\n", _TAG.sub("", text)).strip()
-    found = sorted({item.id for item in scan(cleaned) if item.severity == "block"})
-    return BLOCKED.format(ids=", ".join(found)) if found else cleaned
+    part = clip(cleaned, limit, snippet)
+    found = sorted({item.id for item in scan(part) if item.severity == "block"})
+    return BLOCKED.format(ids=", ".join(found)) if found else part
 
 
 def clip(text: str, limit: int, snippet: str = "") -> str:

@@ -8,7 +8,7 @@ from typing import Final
 from hermes_memory_core.types import Recall, SessionInfo
 
 from . import discover
-from .payload import clip, shown
+from .payload import shown
 from .store import History
 from .times import local
 
@@ -47,7 +47,7 @@ def recall(history: History, session: SessionInfo, query: str, deadline: float) 
         record = titles.get(hit.message_id)
         if record is None or record.source in discover.AUTOMATED:
             continue
-        text = " ".join(clip(shown(hit.content), CLIP, hit.snippet).split())
+        text = " ".join(shown(hit.content, CLIP, hit.snippet).split())
         line = f"- {local(hit.timestamp, '%Y-%m-%d')} {hit.name or hit.role}: {text}"
         if len(line) + 1 > left:
             continue

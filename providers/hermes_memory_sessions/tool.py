@@ -12,7 +12,7 @@ from hermes_memory_core.errors import HermesMemoryError, SessionNotFoundError, U
 from hermes_memory_core.types import SessionInfo, SessionRecord, StoredMessage, ToolSpec
 
 from . import discover
-from .payload import clip, shown, without_empty
+from .payload import shown, without_empty
 from .store import History
 from .times import local
 
@@ -83,7 +83,7 @@ def _request(arguments: Mapping[str, Any], session_id: str | None) -> discover.R
         sort=sort,  # type: ignore[arg-type]
         since=_moment(arguments, "since"),
         until=_moment(arguments, "until"),
-        roles=_list(arguments, "role") or ("user", "assistant"),
+        roles=_list(arguments, "role", ("user", "assistant")),
         sources=_list(arguments, "source"),
         session_id=session_id,
         budget=BUDGET,
@@ -109,11 +109,14 @@ def _number(arguments: Mapping[str, Any], name: str, default: int | None) -> int
         raise UsageError(f"`{name}` is a whole number, not {value!r}.") from None
 
 
-def _list(arguments: Mapping[str, Any], name: str) -> tuple[str, ...]:
+def _list(
+    arguments: Mapping[str, Any], name: str, default: tuple[str, ...] = ()
+) -> tuple[str, ...]:
+    """Words of a comma list; ``any`` and ``all`` mean no restriction."""
     value = arguments.get(name)
     parts = value if isinstance(value, list) else str(value or "").split(",")
     found = tuple(str(part).strip().lower() for part in parts if str(part).strip())
-    return () if found in (("any",), ("all",)) else found
+    return () if found in (("any",), ("all",)) else found or default
 
 
 def _moment(arguments: Mapping[str, Any], name: str) -> str | float | None:
@@ -262,7 +265,7 @@ def _messages(messages: Sequence[StoredMessage], anchor: int | None = None) -> l
                 "role": message.role,
                 "name": message.name,
                 "tool_name": message.tool_name,
-                "content": clip(shown(message.content), limit),
+                "content": shown(message.content, limit),
                 "timestamp": local(message.timestamp),
                 "tool_calls": [_call_name(item) for item in message.tool_calls],
             }
