@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import heapq
 import json
+import re
 import sqlite3
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from . import compile as fts
+from .edges import judge, needs_judging
 from .evidence import TermEvidence, allowed, gather, rarity, union
 from .filters import Condition
 from .index import searchable_text
-from .postings import Offsets, expansions, frequency, offsets, reach, totals
+from .postings import Offsets, expansions, offsets, reach, totals
+from .scripts import compatible, fold
 from .segmenter import segment
 from .syntax import Node, Term, excluded, plain, terms
 
@@ -97,7 +101,7 @@ def find(corpus: Corpus, node: Node, *, by_time: bool = False, prune: bool = Tru
     for term in [*wanted, *refused]:
         size += _postings(corpus, term, limit - size)
         if size > limit:
-            return _chosen(corpus, node, wanted, by_time=by_time, prune=prune)
+            return _chosen(corpus, node, wanted, refused, by_time=by_time, prune=prune)
     return _whole(corpus, node, wanted, refused)
 
 
@@ -122,7 +126,7 @@ def _whole(corpus: Corpus, node: Node, wanted: list[Term], refused: list[Term]) 
     def lookup(token: str, prefix: bool) -> Offsets:
         key = (token, prefix)
         if key not in known:
-            known[key] = offsets(corpus.db, _tokens(corpus, token, prefix))
+            known[key] = _beginning(corpus, token) if prefix else offsets(corpus.db, [token])
         return known[key]
 
     evidence = {term: gather(term, lookup, corpus.messages) for term in [*wanted, *refused]}
@@ -130,14 +134,38 @@ def _whole(corpus: Corpus, node: Node, wanted: list[Term], refused: list[Term]) 
     ids = allowed(node, evidence)
     if ids is None:
         ids = union(kept)
-    return _filled(corpus, kept, _by_weight(ids, kept), pruned=False)
+    found = _filled(corpus, kept, _by_weight(ids, kept), pruned=False)
+    short = [one for one in kept if needs_judging(one.term)]
+    if short:
+        ids = union(short) & found.rows.keys()
+        texts = dict(_texts(corpus, ids))
+        for one in short:
+            judge(one, texts)
+        _drop_unfounded(found, node)
+    return found
 
 
-def _tokens(corpus: Corpus, token: str, prefix: bool) -> list[str]:
-    if not prefix:
-        return [token]
-    found = [name for name, _ in expansions(corpus.db, token)]
-    return found + [stemmed for stemmed in fts.shorter(token) if stemmed not in found]
+def _drop_unfounded(found: Candidates, node: Node) -> None:
+    """Rows that lost their last term to a second look."""
+    if plain(node):
+        left = union(found.evidence)
+        found.rows = {id_: row for id_, row in found.rows.items() if id_ in left}
+
+
+def _beginning(corpus: Corpus, prefix: str) -> Offsets:
+    """Where a token begins with ``prefix``, or a word does whose stem hides it."""
+    found = offsets(corpus.db, [name for name, _ in expansions(corpus.db, prefix)])
+    hidden = offsets(corpus.db, fts.shorter(prefix))
+    texts = dict(_texts(corpus, hidden.keys() - found.keys()))
+    begins = _begins(prefix)
+    for id_, text in texts.items():
+        if begins.search(fold(compatible(text))):
+            found[id_] = hidden[id_]
+    return found
+
+
+def _begins(prefix: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![^\W_]){re.escape(prefix)}")
 
 
 def _by_weight(ids: set[int], evidence: list[TermEvidence]) -> list[int]:
@@ -159,7 +187,13 @@ def _by_weight(ids: set[int], evidence: list[TermEvidence]) -> list[int]:
 
 
 def _chosen(
-    corpus: Corpus, node: Node, wanted: list[Term], *, by_time: bool, prune: bool
+    corpus: Corpus,
+    node: Node,
+    wanted: list[Term],
+    refused: list[Term],
+    *,
+    by_time: bool,
+    prune: bool,
 ) -> Candidates:
     large = prune and corpus.messages >= PRUNE_FROM
     most = int(max(PRUNED_POSTINGS, PRUNED_SHARE * corpus.messages)) if large else corpus.messages
@@ -186,11 +220,15 @@ def _chosen(
     if by_time:
         order = sorted(weight, reverse=True)
     else:
-        order = heapq.nlargest(len(weight), weight, key=lambda m: (weight[m], m)) if corpus.condition.narrow \
-            else heapq.nlargest(2 * BEST, weight, key=lambda m: (weight[m], m))
+        few = len(weight) if corpus.condition.narrow else 2 * BEST
+        order = heapq.nlargest(few, weight, key=lambda message: (weight[message], message))
     found = _filled(corpus, [], order, pruned=pruned)
     found.matching = len(weight)
-    _read_evidence(corpus, found, wanted, sizes)
+    evidence = _read_evidence(corpus, found, [*wanted, *refused], sizes)
+    found.evidence = [evidence[term] for term in wanted]
+    sure = allowed(node, evidence)
+    left = union(found.evidence) if sure is None else sure
+    found.rows = {id_: row for id_, row in found.rows.items() if id_ in left}
     return found
 
 
@@ -216,12 +254,14 @@ def _ids(corpus: Corpus, expression: str, most: int) -> list[int]:
 
 def _read_evidence(
     corpus: Corpus, found: Candidates, wanted: list[Term], sizes: dict[Term, int]
-) -> None:
+) -> dict[Term, TermEvidence]:
     """Segment the candidates' text: the same tokens at the same offsets as in the index."""
     tokens = {token for term in wanted for reading in term.readings for token in reading}
     begins = tuple({reading[-1] for term in wanted if term.prefix for reading in term.readings})
+    tokens.update(stem for begin in begins for stem in fts.shorter(begin))
     places: dict[str, Offsets] = {}
-    for id_, text in _texts(corpus, found.rows):
+    texts = dict(_texts(corpus, found.rows.keys()))
+    for id_, text in texts.items():
         for offset, token in enumerate(segment(text).split(" ")):
             if token in tokens or (begins and token.startswith(begins)):
                 places.setdefault(token, {}).setdefault(id_, []).append(offset)
@@ -231,23 +271,30 @@ def _read_evidence(
             return places.get(token, {})
         merged: Offsets = {}
         shorter = set(fts.shorter(token))
+        begins_word = _begins(token)
         for name, where in places.items():
-            if name.startswith(token) or name in shorter:
-                for id_, found_at in where.items():
+            if not (name.startswith(token) or name in shorter):
+                continue
+            for id_, found_at in where.items():
+                if name.startswith(token) or begins_word.search(fold(compatible(texts[id_]))):
                     merged.setdefault(id_, []).extend(found_at)
         return merged
 
+    evidence: dict[Term, TermEvidence] = {}
     for term in wanted:
         one = gather(term, lookup, corpus.messages)
-        one.rarity = rarity(sizes[term] or len(one.frequency), corpus.messages)
-        found.evidence.append(one)
+        one.rarity = rarity(sizes.get(term) or len(one.frequency), corpus.messages)
+        if needs_judging(term):
+            judge(one, texts)
+        evidence[term] = one
+    return evidence
 
 
-def _texts(corpus: Corpus, rows: dict[int, Row]) -> list[tuple[int, str]]:
+def _texts(corpus: Corpus, ids: Iterable[int]) -> list[tuple[int, str]]:
     found = corpus.db.execute(
         "SELECT id, content, tool_name, tool_calls FROM messages "
         "WHERE id IN (SELECT value FROM json_each(?))",
-        (json.dumps(list(rows)),),
+        (json.dumps(list(ids)),),
     )
     return [(row[0], searchable_text(row[1], row[2], row[3])) for row in found]
 
@@ -275,11 +322,9 @@ def _filled(
 def passing(corpus: Corpus, ids: list[int]) -> list[Row]:
     """Rows of those messages that the filters let through."""
     found = corpus.db.execute(
+        # both parts are constants of this package; what people give is bound
         f"SELECT {COLUMNS}, 1 FROM messages m JOIN sessions s ON s.key = m.session "
-        f"WHERE m.id IN (SELECT value FROM json_each(?)) AND {corpus.condition.sql}",
+        f"WHERE m.id IN (SELECT value FROM json_each(?)) AND {corpus.condition.sql}",  # noqa: S608
         (json.dumps(ids), *corpus.condition.values),
     )
     return list(map(Row._make, found))
-
-
-__all__ = ["BEST", "Candidates", "Corpus", "Row", "find", "frequency", "passing"]

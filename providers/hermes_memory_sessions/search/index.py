@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -26,6 +27,7 @@ _COLUMNS = (
     "id, session, position, turn, state, tokens, flags, ts, role, name, tool_name, tool_call_id, "
     "tool_calls, content"
 )
+_VALUES = ", ".join("?" * len(_COLUMNS.split(", ")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class Index:
             tool_name = clean(row.tool_name) if row.tool_name else None
             tokens = segment(searchable_text(content, tool_name, tool_calls))
             self._db.execute(
-                f"INSERT INTO messages ({_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                f"INSERT INTO messages ({_COLUMNS}) VALUES ({_VALUES})",  # noqa: S608
                 (
                     row.id,
                     row.session,
@@ -260,10 +262,9 @@ def _call_words(tool_calls: str | None) -> Iterator[str]:
         yield from _strings(function.get("name"))
         arguments = function.get("arguments")
         if isinstance(arguments, str):
-            try:
+            # cut off or free text stays as it is
+            with suppress(ValueError):
                 arguments = json.loads(arguments)
-            except ValueError:  # cut off or free text: kept as it is
-                pass
         yield from _strings(arguments)
 
 

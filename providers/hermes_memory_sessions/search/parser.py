@@ -13,7 +13,7 @@ from typing import Final
 from .scripts import clean, compatible, fold
 from .segmenter import Piece, pairs, pieces
 from .stopwords import FOREIGN, WORDS
-from .syntax import AllOf, AnyOf, Node, Term, Without, terms
+from .syntax import AllOf, AnyOf, Node, Term, Without, strict, terms
 from .unspaced import Word, words
 
 LONGEST_QUERY: Final = 100_000
@@ -23,8 +23,15 @@ MOST_TERMS: Final = 400
 """Different terms that are looked for; a pasted text has its first ones searched."""
 
 _DEEPEST: Final = 40
-_QUOTES: Final = {'"': '"', "\u201c": "\u201d", "\u201e": "\u201c", "\u300c": "\u300d", "\u300e": "\u300f",
-                  "\u00ab": "\u00bb", "\u300a": "\u300b"}
+_QUOTES: Final = {
+    '"': '"',
+    "\u201c": "\u201d",
+    "\u201e": "\u201c",
+    "\u300c": "\u300d",
+    "\u300e": "\u300f",
+    "\u00ab": "\u00bb",
+    "\u300a": "\u300b",
+}
 _LEXEME: Final = re.compile(
     # a typographic quotation mark opens a phrase even inside a run of Chinese
     "(?P<space>\\s+)|(?P<open>\\()|(?P<close>\\))|(?P<word>[^\\s()][^\\s()\u201c\u201e\u300c\u300e\u00ab\u300a]*)"
@@ -163,7 +170,9 @@ def _grouped(lexemes: list[_Lexeme], warnings: dict[str, None]) -> list[_Lexeme]
     if operators:
         warnings["The parentheses do not match; they were ignored."] = None
     rest = [lexeme for lexeme in lexemes if lexeme.kind not in ("open", "close")]
-    return _operators([_Lexeme("word", x.text) if x.kind in _OPERATORS else x for x in rest], warnings)
+    return _operators(
+        [_Lexeme("word", x.text) if x.kind in _OPERATORS else x for x in rest], warnings
+    )
 
 
 # ---------------------------------------------------------------- parsing
@@ -182,6 +191,8 @@ def _all(state: _State) -> Node | None:
     while state.peek() == "AND":
         state.at += 1
         nodes.append(_without(state))
+    if len(nodes) > 1:
+        nodes = [strict(node) if node else None for node in nodes]
     return _joined(AllOf, nodes)
 
 
@@ -191,7 +202,7 @@ def _without(state: _State) -> Node | None:
         state.at += 1
         taken = _row(state)
         if node and taken:
-            node = Without(node, taken)
+            node = Without(node, strict(taken))
         elif taken:
             state.warn("NOT has no word before it; the words after it were searched.")
             node = taken
@@ -215,7 +226,7 @@ def _row(state: _State) -> Node | None:
     return _joined(AnyOf, nodes)
 
 
-def _joined(kind: type[AnyOf] | type[AllOf], nodes: list[Node | None]) -> Node | None:
+def _joined(kind: type[AnyOf | AllOf], nodes: list[Node | None]) -> Node | None:
     kept: list[Node] = []
     for node in nodes:
         if node is None or node in kept[-50:]:
@@ -270,7 +281,9 @@ def _phrase(text: str) -> Term | None:
     prefix = False
     for piece in found:
         last = piece is found[-1]
-        tokens.extend(piece.tokens if not last or piece.kind != "run" else _run_tokens(piece.tokens))
+        tokens.extend(
+            piece.tokens if not last or piece.kind != "run" else _run_tokens(piece.tokens)
+        )
         prefix = last and piece.kind == "run" and len(piece.tokens) == 1
     if not tokens:
         return None

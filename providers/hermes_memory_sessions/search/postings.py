@@ -41,12 +41,6 @@ def _varints(data: bytes) -> list[int]:
     return out
 
 
-def frequency(db: sqlite3.Connection, token: str) -> int:
-    """How many messages hold ``token``."""
-    row = db.execute("SELECT doc FROM index_terms WHERE term = ?", (token,)).fetchone()
-    return row[0] if row else 0
-
-
 def reach(db: sqlite3.Connection, expression: str, limit: int) -> int:
     """How many messages match an FTS5 expression; counting stops just above ``limit``.
 

@@ -23,12 +23,16 @@ from .when import Span
 DEMOTED_SOURCES: Final = frozenset({"cron", "tool"})
 _DIALOGUE: Final = ("user", "assistant")
 _WHEN: Final = re.compile(
-    r"\bwhen\b|\bwhat (?:day|date|month|year|time)\b|\bhow long\b|什么时候|哪天|何时|何時|いつ|언제", re.I
+    r"\bwhen\b|\bwhat (?:day|date|month|year|time)\b|\bhow long\b|什么时候|哪天|何时|何時|いつ|언제",
+    re.IGNORECASE,
 )
 _SAY: Final = r"(?:say|said|tell|told|mention|ask|write|wrote|suggest|recommend|propose|advise|explain|decide|call)"
-_BY_USER: Final = re.compile(rf"\bI (?:just |once |ever |have )?{_SAY}|\bmy (?:message|question)s?\b|我[刚曾]?[说讲问提]过?")
+_BY_USER: Final = re.compile(
+    rf"\bI (?:just |once |ever |have )?{_SAY}|\bmy (?:message|question)s?\b|我[刚曾]?[说讲问提]过?"
+)
 _BY_ASSISTANT: Final = re.compile(
-    rf"\byou (?:just |once |ever |have )?{_SAY}|\byour (?:answer|suggestion|advice|reply)|你[刚曾]?[说讲答提建推]", re.I
+    rf"\byou (?:just |once |ever |have )?{_SAY}|\byour (?:answer|suggestion|advice|reply)|你[刚曾]?[说讲答提建推]",
+    re.IGNORECASE,
 )
 
 
@@ -107,12 +111,19 @@ def _neighbours(corpus: Corpus, rows: Iterable[Row]) -> dict[tuple[int, int], Ro
     sql = (
         f"SELECT m.id, m.session, m.position, m.tokens, m.flags, m.ts, m.role, m.name, ?, "
         f"({condition.message_sql}) FROM messages m "
-        "WHERE m.session = ? AND m.position BETWEEN ? AND ? AND m.state != ?"
+        "WHERE m.session = ? AND m.position BETWEEN ? AND ? AND m.state != ?"  # noqa: S608
     )
     for session, positions in wanted.items():
         missing = sorted(p for p in positions if p > 0 and (session, p) not in found)
         for low, high in _ranges(missing):
-            values = (sources[session], *condition.message_values, session, low, high, schema.UNDONE)
+            values = (
+                sources[session],
+                *condition.message_values,
+                session,
+                low,
+                high,
+                schema.UNDONE,
+            )
             for row in map(Row._make, corpus.db.execute(sql, values)):
                 if row.role in _DIALOGUE:
                     found.setdefault((session, row.position), row)
@@ -203,7 +214,7 @@ class _Spread:
         near: dict[int, float] = {}
         per_session: dict[int, float] = {}
         for id_ in rows.keys() & one.frequency.keys():
-            share = self._weights.part * one.share[id_] if id_ in one.share else 1.0
+            share = one.share.get(id_, 1.0)
             session = rows[id_].session
             own[id_] = count = one.frequency[id_] * share
             per_session[session] = per_session.get(session, 0.0) + count
@@ -321,7 +332,9 @@ class Reasons:
         ]
         parts = [f"terms: {_few(own)}"] if own else []
         if near and len(own) < 3:
-            parts.append(("answers: " if row.id in evidence.answers else "neighbour: ") + _few(near))
+            parts.append(
+                ("answers: " if row.id in evidence.answers else "neighbour: ") + _few(near)
+            )
         if self._speakers.named(row):
             parts.append(f"speaker: {(row.name or row.role)[:30]}")
         if self._question.spans and self._question.closeness(row.ts):

@@ -34,7 +34,9 @@ EMOJI: Final = (
 WORD: Final = rf"(?:[^\W_{UNSPACED}]|[{MARKS}])"
 """One character of a word in a script that puts blanks between words."""
 
-_DROPPED = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u0610-\u061a\u0640\u064b-\u065f\u0670]")
+_DROPPED = re.compile(
+    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u0610-\u061a\u0640\u064b-\u065f\u0670]"
+)
 _MARKED = re.compile("[\u00c0-\u024f\u0370-\u03ff\u0401\u0451\u1e00-\u1fff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _HAN = re.compile(f"[{HAN}]")

@@ -122,10 +122,10 @@ def _apart(word: str) -> list[str]:
 
 # ---------------------------------------------------------------- what kind of message
 
-_ASKS: Final = re.compile(r"[?？؟](?![\w/&=])|[吗嗎呢][。！\s]*$|ですか|ますか|습니까|나요\b|까요\b")
-_MONTHS: Final = (
-    "january|february|march|april|june|july|august|september|october|november|december"
+_ASKS: Final = re.compile(
+    r"[?？؟](?![\w/&=])|[吗嗎呢][。！\s]*$|ですか|ますか|습니까|나요\b|까요\b"
 )
+_MONTHS: Final = "january|february|march|april|june|july|august|september|october|november|december"
 _DAYS: Final = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
 _TEMPORAL: Final = re.compile(
     rf"\b(?:{_MONTHS}|{_DAYS}|yesterday|today|tonight|tomorrow|ago|weekend|(?:last|next|this|past|every)"

@@ -141,4 +141,3 @@ def _window(text: str, spans: list[tuple[int, int]]) -> tuple[int, int]:
     # not in the middle of a word, where a blank is near
     blank = text.find(" ", start, start + 15) if start else -1
     return (blank + 1 if 0 <= blank < first else start), end
-

@@ -26,7 +26,7 @@ _LONGEST = 40
 def stem(word: str) -> str:
     """The stem of a folded word; words with digits, very short and very long ones stay as they are."""
     word = FORMS.get(word, word)
-    if not _SHORTEST <= len(word) <= _LONGEST or not word.isalpha() and word.isascii():
+    if not _SHORTEST <= len(word) <= _LONGEST or (not word.isalpha() and word.isascii()):
         return word
     for letters, language in _LANGUAGES:
         if letters.match(word):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +80,13 @@ def plain(node: Node | None) -> bool:
     if isinstance(node, AnyOf):
         return all(plain(child) for child in node.nodes)
     return node is None or isinstance(node, Term)
+
+
+def strict(node: Node) -> Node:
+    """The tree with every term whole: under AND and NOT a part of a word decides nothing."""
+    if isinstance(node, Term):
+        return replace(node, exact=True)
+    if isinstance(node, Without):
+        return Without(strict(node.node), strict(node.excluded))
+    children = tuple(strict(child) for child in node.nodes)
+    return AllOf(children) if isinstance(node, AllOf) else AnyOf(children)

@@ -29,8 +29,6 @@ class Weights:
     """Gain of messages with words of time when the query asks "when"."""
     asking: float = 0.15
     """Loss of messages that are questions themselves."""
-    part: float = 0.6
-    """Worth of a term of several parts of which only some are there, before the share that is."""
     demoted: float = 0.5
     """Factor for sessions that no person had: cron and tools."""
     recent: float = 0.005

@@ -9,7 +9,20 @@ from datetime import datetime, timedelta, tzinfo
 from typing import Final
 
 _DAY: Final = 86_400.0
-_MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_MONTHS: Final = [
+    "jan",
+    "feb",
+    "mar",
+    "apr",
+    "may",
+    "jun",
+    "jul",
+    "aug",
+    "sep",
+    "oct",
+    "nov",
+    "dec",
+]
 _MONTH: Final = (
     r"(?P<month>january|february|march|april|may|june|july|august|september|october|november|december"
     r"|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?"
@@ -27,7 +40,10 @@ _RELATIVE: Final = {
     ("day", -1): "yesterday 昨天 昨日 어제",
     ("day", -2): "前天 一昨日 그저께",
     ("week", 0): "this_week 本周 这周 這周 这个星期 今週 이번_주 이번주",
-    ("week", -1): "last_week past_week previous_week 上周 上週 上个星期 上個星期 上星期 先週 지난_주 지난주",
+    (
+        "week",
+        -1,
+    ): "last_week past_week previous_week 上周 上週 上个星期 上個星期 上星期 先週 지난_주 지난주",
     ("month", 0): "this_month 本月 这个月 這個月 今月 이번_달 이번달",
     ("month", -1): "last_month past_month previous_month 上个月 上個月 上月 先月 지난_달 지난달",
     ("year", 0): "this_year 今年 올해",
@@ -51,11 +67,15 @@ _AGO: Final = re.compile(
     re.IGNORECASE,
 )
 _NUMBERS: Final = {
-    **{w: i for i, w in enumerate("a one two three four five six seven".split()) if i},
+    **{w: i for i, w in enumerate(["a", "one", "two", "three", "four", "five", "six", "seven"]) if i},
     "a": 1, "an": 1, "a few": 3, "一": 1, "两": 2, "兩": 2, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7,
 }  # fmt: skip
-_WEEKDAY: Final = re.compile(rf"\b(?:last\s+|on\s+)?(?P<day>{'|'.join(_WEEKDAYS)})\b", re.IGNORECASE)
-_ISO: Final = re.compile(r"(?<!\d)(?P<y>(?:19|20)\d\d)[-/](?P<m>\d{1,2})(?:[-/](?P<d>\d{1,2}))?(?!\d)")
+_WEEKDAY: Final = re.compile(
+    rf"\b(?:last\s+|on\s+)?(?P<day>{'|'.join(_WEEKDAYS)})\b", re.IGNORECASE
+)
+_ISO: Final = re.compile(
+    r"(?<!\d)(?P<y>(?:19|20)\d\d)[-/](?P<m>\d{1,2})(?:[-/](?P<d>\d{1,2}))?(?!\d)"
+)
 _CJK: Final = re.compile(
     r"(?:(?P<y>(?:19|20)\d\d)\s*[年년]\s*)?(?P<m>\d{1,2})\s*[月월]\s*(?:(?P<d>\d{1,2})\s*[日号號일])?"
 )
@@ -67,7 +87,9 @@ _ENGLISH: Final = re.compile(
 )
 _YEAR: Final = re.compile(r"(?<![\d\w./:-])(?P<y>(?:19|20)\d\d)(?![\d\w/:-])")
 _SHORT: Final = re.compile(r"(?P<n>\d{1,5})\s*(?P<unit>h|d|w|mo|y)")
-_MAY_IS_MONTH: Final = re.compile(r"\b(?:in|of|during|since|by|until|from|last|this|early|late)\s+may\b", re.I)
+_MAY_IS_MONTH: Final = re.compile(
+    r"\b(?:in|of|during|since|by|until|from|last|this|early|late)\s+(?:may|march)\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,10 +212,9 @@ def _date(match: re.Match[str], text: str, _now: float, tz: tzinfo | None) -> Sp
     day = int(part.get("d") or part.get("d2") or 0)
     if name := part.get("month"):
         month = _MONTHS.index(name[:3].lower()) + 1
-        alone = not year and not day and name.lower() in ("may", "mar", "march", "jan", "dec", "sep")
-        if alone and name.lower() in ("may", "march") and not _MAY_IS_MONTH.search(text):
-            if name.lower() == "may" or name[0].islower():
-                return None  # the verb
+        verb = name == "may" or (name == "march" and name.islower())
+        if verb and not year and not day and not _MAY_IS_MONTH.search(text):
+            return None
     else:
         month = int(part.get("m") or 0)
     if not year:

@@ -1,0 +1,90 @@
+"""Is a short word of an unspaced script a word there, or letters of a longer one? Judged by its neighbours.
+
+Pairs of characters find 市长 in 南京市长江大桥 and 학교 in 대학교. What stands free comes first.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from .evidence import TermEvidence
+from .scripts import HAN, HANGUL, HIRAGANA, KATAKANA, UNSPACED, compatible, fold
+from .stopwords import HAN_FUNCTION, KANA_PARTICLES, KOREAN_ENDINGS
+from .syntax import Term
+
+LONGEST: Final = 3
+"""Characters of a word that needs judging: longer ones are hardly ever met by chance."""
+
+HALF_FREE: Final = 0.9
+EMBEDDED: Final = 0.75
+"""Worth of a word free on one side only, and of one inside a longer run."""
+
+_FREE: Final = 2
+_CLASSES: Final = tuple(
+    re.compile(f"[{letters}]") for letters in (HAN, HIRAGANA, KATAKANA, HANGUL, UNSPACED)
+)
+_HANGUL: Final = re.compile(f"[{HANGUL}]+")
+
+
+def needs_judging(term: Term) -> bool:
+    """Whether ``term`` is a short word of an unspaced script."""
+    text = term.text
+    return not term.exact and len(text) <= LONGEST and all(_class(char) >= 0 for char in text)
+
+
+def judge(one: TermEvidence, texts: dict[int, str]) -> None:
+    """Lower the worth of messages in which the word is not free; ``texts`` are theirs, as stored.
+
+    Korean puts blanks between words: a word of one or two syllables that begins inside another, or one syllable
+    with more than a particle after it, is dropped where the word stands free in some other message.
+    """
+    word = fold(compatible(one.term.text))
+    korean = bool(_HANGUL.fullmatch(word)) and len(word) <= 2
+    freedom = {
+        id_: _freedom(word, fold(compatible(texts[id_])))
+        for id_ in one.frequency
+        if id_ in texts and id_ not in one.share
+    }
+    free_somewhere = any(sides == (True, True) for sides in freedom.values())
+    for id_, (before, after) in freedom.items():
+        if korean and free_somewhere and not (before and (after or len(word) > 1)):
+            del one.frequency[id_]
+        elif before + after < _FREE:
+            one.share[id_] = HALF_FREE if before or after else EMBEDDED
+
+
+def _freedom(word: str, text: str) -> tuple[bool, bool]:
+    """Free before and after, at the freest of the first fifty places."""
+    best = (False, False)
+    at = text.find(word)
+    for _ in range(50):
+        if at < 0:
+            break
+        end = at + len(word)
+        sides = (_parted(text, at - 1, at), _closed(word, text, end))
+        if sum(sides) > sum(best):
+            best = sides
+        if all(best):
+            break
+        at = text.find(word, at + 1)
+    return best
+
+
+def _parted(text: str, outer: int, inner: int) -> bool:
+    """Whether a word begins or ends between two neighbouring characters."""
+    if not 0 <= outer < len(text):
+        return True
+    char = text[outer]
+    return char in HAN_FUNCTION or char in KANA_PARTICLES or _class(char) != _class(text[inner])
+
+
+def _closed(word: str, text: str, end: int) -> bool:
+    if not _HANGUL.match(word[-1]):
+        return _parted(text, end, end - 1)
+    tail = _HANGUL.match(text, end)
+    return tail is None or tail.group() in KOREAN_ENDINGS
+
+
+def _class(char: str) -> int:
+    return next((i for i, letters in enumerate(_CLASSES) if letters.match(char)), -1)
