@@ -7,15 +7,17 @@ import os
 import threading
 import uuid
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self
 
 from hermes_memory_core.config import LoadedConfig, Secrets, load_settings
 from hermes_memory_core.engine import status as status_page
+from hermes_memory_core.engine import transfer
+from hermes_memory_core.engine.moving import Moved
 from hermes_memory_core.engine.open_profile import OpenProfile
 from hermes_memory_core.engine.open_sessions import OpenSession
 from hermes_memory_core.engine.outbox import Outbox
@@ -34,6 +36,7 @@ from hermes_memory_core.types import (
     NotesStore,
     NoteWrite,
     Notice,
+    Scope,
     SessionInfo,
     SessionRecord,
     StartReason,
@@ -238,6 +241,57 @@ class Memory:
         if delivery is None:
             return not self._profile.outbox.counts()["pending"]
         return delivery.flush(timeout_s)
+
+    def export(self, *, providers: Sequence[str] = (), scope: Scope | None = None) -> Iterator[str]:
+        """Lines of the open export format (docs/reference/export-format.md), the header first.
+
+        Args:
+            providers: Whose memories; none named means the built-ins and the active external provider.
+            scope: Only this scope; None for all.
+
+        Raises:
+            ProviderError: One cannot export or stopped half-way.
+        """
+        self._check()
+        return transfer.export(self._profile, providers, scope)
+
+    def import_export(
+        self,
+        file: IO[str],
+        *,
+        to: str | None = None,
+        dry_run: bool = False,
+        progress: Callable[[Moved], None] | None = None,
+    ) -> dict[str, Moved]:
+        """Take in an export; what is there already counts as duplicate.
+
+        Args:
+            file: The export, opened as text.
+            to: Everything goes to this provider; None: each record to the provider it came from, and to the
+                active external one where that is not here.
+            dry_run: Only count.
+            progress: Told after each batch.
+
+        Returns:
+            What became of the records, by the provider that took them.
+        """
+        self._check()
+        return transfer.take_in(self._profile, file, to=to, dry_run=dry_run, progress=progress)
+
+    def migrate(
+        self,
+        source: str,
+        target: str,
+        *,
+        dry_run: bool = False,
+        progress: Callable[[Moved], None] | None = None,
+    ) -> Moved:
+        """Copy everything from one provider to another; an interrupted run goes on where it stopped.
+
+        Nothing is removed from ``source`` and the active provider is not changed.
+        """
+        self._check()
+        return transfer.migrate(self._profile, source, target, dry_run=dry_run, progress=progress)
 
     def slash(self, text: str, session: Session | None = None) -> str:
         """Run a slash command such as ``/memory pending`` for any host; the text to show.

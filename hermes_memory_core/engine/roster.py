@@ -22,7 +22,7 @@ from hermes_memory_core.config import LoadedConfig, Secrets
 from hermes_memory_core.engine.breaker import Breaker
 from hermes_memory_core.engine.calls import Provider
 from hermes_memory_core.engine.figures import Figures
-from hermes_memory_core.errors import ConfigError, StoreError
+from hermes_memory_core.errors import ConfigError, PluginLoadError, StoreError
 from hermes_memory_core.hookspecs import PROJECT, ProviderSpec
 from hermes_memory_core.plugins.discover import BUILT_IN_NAMES, FoundPlugin, discover
 from hermes_memory_core.plugins.load import Loaded, PluginStatus, load
@@ -159,6 +159,32 @@ class Roster:
         if name in classes:
             return _made_up(name, classes[name]), classes[name]
         return self._installed(name)
+
+    def borrow(self, name: str) -> Provider:
+        """A provider by name for one command (export, migration, check), seated or not.
+
+        Raises:
+            PluginLoadError: It is not installed or does not load; the reason is in the message.
+        """
+        self.everyone  # noqa: B018 - whoever has a seat comes first
+        for provider in self._loaded:
+            if provider.name == name:
+                return provider
+        classes = {in_process_name(kind): kind for kind in self.in_process}
+        plugin: FoundPlugin | None
+        if name in classes:
+            plugin = _made_up(name, classes[name])
+        else:
+            installed = self._installed(name)
+            plugin = installed[0] if installed else None
+        provider_or_none = self._load(plugin, classes.get(name)) if plugin else None
+        if provider_or_none is not None:
+            return provider_or_none
+        why = next((one for one in reversed(self.failures) if one.name == name), None)
+        raise PluginLoadError(
+            f"`{name}` cannot be used: {why.error if why else 'it is not installed'}.",
+            hint=why.hint if why else f"hermes plugins install {name}",
+        )
 
     def close(self, timeout_s: float) -> None:
         """Close all that were loaded, the external one first."""
