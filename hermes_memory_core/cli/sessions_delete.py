@@ -59,7 +59,8 @@ def delete(
             "messages": sum(record.message_count for record in records),
             "transcript_bytes": sum(sizes.values()),
         }
-        _carry_out(state, history, "sessions-delete", records, plan, yes, dry_run, permanently)
+        if _carry_out(state, history, "sessions-delete", records, plan, yes, dry_run, permanently):
+            _report(state, "sessions-delete", plan)
 
 
 @click.command("prune", cls=Command)
@@ -97,7 +98,8 @@ def prune(
     before = older_than if older_than is not None else until
     if older_than is not None and until is not None:
         raise click.UsageError("--older-than and --until say the same; give one of them.")
-    with history_of(state) as history:
+    with state.open() as memory:
+        history = state.history(memory)
         plans = [
             extra(history, "plan_prune")(
                 before=before, after=since, cwd=absolute(cwd), source=one, **named
@@ -111,7 +113,13 @@ def prune(
             "transcript_bytes": sum(plan.transcript_bytes for plan in plans),
             "kept_pinned": sum(plan.kept_pinned for plan in plans),
         }
-        _carry_out(state, history, "sessions-prune", records, facts, yes, dry_run, permanently)
+        size = store_bytes(history)
+        if _carry_out(state, history, "sessions-prune", records, facts, yes, dry_run, permanently):
+            settings = memory.settings.plain["sessions"]
+            vacuum = None if settings["vacuum_after_prune"] else False
+            extra(history, "optimise")(vacuum=vacuum)
+            facts |= {"bytes_before": size, "bytes_after": store_bytes(history)}
+            _report(state, "sessions-prune", facts)
     if not records and not named["include_open"]:
         state.hint("sessions that never ended are left out: hermes sessions prune --include-open")
 
@@ -125,31 +133,30 @@ def _carry_out(
     yes: bool,
     dry_run: bool,
     permanently: bool,
-) -> None:
-    """The same steps for both: nothing to do, preview, ask, do, report."""
-    facts |= {"dry_run": dry_run, "permanently": permanently, "removed": 0}
+) -> bool:
+    """The same steps for both: nothing to do, preview, ask, do; True when something was removed."""
+    facts |= {"dry_run": dry_run, "permanently": permanently, "removed": 0, "reason": ""}
     if dry_run or not records:
         state.result(schema, facts, lambda: _preview(records, facts))
-        return
+        return False
     if not yes:
         state.say(_preview(records, facts))
     where = "Delete these for good?" if permanently else "Move these to the trash?"
     if not state.confirm(where, yes=yes):
         state.say("Nothing was changed.")
         raise click.exceptions.Exit(exits.FAILED)
-    before = store_bytes(history)
     receipt = _remove(history, [record.id for record in records], permanently)
-    facts |= {
-        "removed": receipt.removed,
-        "reason": receipt.reason,
-        "bytes_before": before,
-        "bytes_after": store_bytes(history),
-    }
+    facts |= {"removed": receipt.removed, "reason": receipt.reason}
+    return True
+
+
+def _report(state: State, schema: str, facts: dict[str, Any]) -> None:
+    """What was done, how to have it back, and the exit code of what was not done."""
     state.result(schema, facts, lambda: _done(facts))
-    if not permanently:
-        state.hint(f"bring one back: hermes sessions trash restore {records[-1].id}")
-    if receipt.reason:
-        state.say(receipt.reason)
+    if not facts["permanently"]:
+        state.hint(f"bring one back: hermes sessions trash restore {facts['sessions'][-1]['id']}")
+    if facts["reason"]:
+        state.say(facts["reason"])
         raise click.exceptions.Exit(exits.FAILED)
 
 
@@ -181,9 +188,12 @@ def _preview(records: Sequence[SessionRecord], facts: dict[str, Any]) -> str:
 
 def _done(facts: dict[str, Any]) -> str:
     verb = "Deleted for good" if facts["permanently"] else "Moved to the trash"
-    before, after = facts["bytes_before"], facts["bytes_after"]
-    return (
+    text = (
         f"{verb}: {output.count(facts['removed'], 'session')}, "
-        f"{output.count(facts['messages'], 'message')}. "
-        f"The history went from {output.size(before)} to {output.size(after)}."
+        f"{output.count(facts['messages'], 'message')}, "
+        f"{output.size(facts['transcript_bytes'])} of transcripts."
     )
+    if "bytes_after" in facts:
+        sizes = output.size(facts["bytes_before"]), output.size(facts["bytes_after"])
+        text += f" The history went from {sizes[0]} to {sizes[1]}."
+    return text
