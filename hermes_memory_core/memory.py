@@ -32,6 +32,7 @@ from hermes_memory_core.types import (
     LLM,
     AgentContext,
     Decision,
+    Health,
     HistoryStore,
     NotesStore,
     NoteWrite,
@@ -143,6 +144,15 @@ class Memory:
     def status(self, *, check: bool = False) -> dict[str, Any]:
         """What ``hermes memory status --json`` prints; with ``check`` after a real round trip."""
         return status_page.collect(self._profile, check=check)
+
+    def check_provider(self, name: str) -> Health:
+        """A real round trip with one provider, seated or not; its answer is kept for ``status``.
+
+        Raises:
+            PluginLoadError: It is not installed or does not load.
+        """
+        self._check()
+        return status_page.ask(self._profile, self._profile.roster.borrow(name))
 
     # ------------------------------------------------------------ sessions
 

@@ -105,11 +105,11 @@ def migrate(state: State, source: str, target: str, dry_run: bool, yes: bool) ->
     with state.open() as memory:
         preview = memory.migrate(source, target, dry_run=True)
         if not dry_run:
-            if preview.imported and not yes:
-                state.confirm(
-                    f"Copy {output.count(preview.imported, 'record')} from `{source}` to `{target}`?",
-                    yes=False,
-                )
+            count = output.count(preview.imported, "record")
+            if preview.imported and not state.confirm(
+                f"Copy {count} from `{source}` to `{target}`?", yes=yes
+            ):
+                raise click.exceptions.Exit(1)
             moved = memory.migrate(
                 source,
                 target,

@@ -115,8 +115,9 @@ def drop(state: State, ids: tuple[int, ...], everything: bool, yes: bool) -> Non
     with state.open() as memory:
         counts = memory.outbox.counts()
         number = len(ids) or (counts["dead"] + (counts["pending"] if everything else 0))
-        if number and not yes:
-            state.confirm(f"Give up the delivery of {output.count(number, 'item')}?", yes=False)
+        question = f"Give up the delivery of {output.count(number, 'item')}?"
+        if number and not state.confirm(question, yes=yes):
+            raise click.exceptions.Exit(1)
         dropped = memory.outbox.drop(list(ids) if ids else None, dead_only=not (ids or everything))
     state.result(
         "memory-outbox-drop",

@@ -157,6 +157,11 @@ class State:
         if notice.hint:
             click.echo("→ " + self.naming.text(notice.hint), err=True)
 
+    @property
+    def interactive(self) -> bool:
+        """Whether there is a person to ask: a terminal, and neither ``--no-input`` nor ``--json``."""
+        return not (self.no_input or self.json) and sys.stdin is not None and sys.stdin.isatty()
+
     def confirm(self, question: str, *, yes: bool) -> bool:
         """Ask; True with ``--yes``.
 

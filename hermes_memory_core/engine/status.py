@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from hermes_memory_core.engine.calls import Provider, describe
 from hermes_memory_core.errors import HermesMemoryError
 from hermes_memory_core.plugins.discover import BUILT_IN_NAMES, CORE_DISTRIBUTION, discover
 from hermes_memory_core.types import Health, HistoryStore, NotesStore, Target
@@ -46,24 +47,26 @@ def collect(profile: OpenProfile, *, check: bool = False) -> dict[str, Any]:
     return status
 
 
+def ask(profile: OpenProfile, provider: Provider) -> Health:
+    """One provider's health, by a real round trip; kept in ``runtime.db``."""
+    outcome = provider.call("health", profile.deadlines["health_s"], probe=True)
+    if outcome.ok and isinstance(outcome.value, Health):
+        answer = outcome.value
+    elif outcome.state == "absent":
+        answer = Health(True, "it loads; it has no health check of its own")
+    elif outcome.ok:
+        answer = Health(
+            False, "its health check gave no answer", f"hermes plugins check {provider.name}"
+        )
+    else:
+        answer = Health(False, describe(outcome.error), getattr(outcome.error, "hint", ""))
+    profile.figures.save_health(provider.name, answer)
+    return answer
+
+
 def _check(profile: OpenProfile) -> dict[str, Health]:
     """A round trip with everybody; loads the external provider."""
-    answers = {}
-    for provider in profile.roster.everyone:
-        outcome = provider.call("health", profile.deadlines["health_s"], probe=True)
-        if outcome.ok and isinstance(outcome.value, Health):
-            answer = outcome.value
-        elif outcome.state == "absent":
-            answer = Health(True, "no health check of its own; it loads")
-        elif outcome.ok:
-            answer = Health(
-                False, "its health check gave no answer", f"hermes plugins check {provider.name}"
-            )
-        else:
-            error = outcome.error
-            answer = Health(False, str(error), getattr(error, "hint", ""))
-        profile.figures.save_health(provider.name, answer)
-        answers[provider.name] = answer
+    answers = {provider.name: ask(profile, provider) for provider in profile.roster.everyone}
     for failure in profile.roster.failures:
         answers.setdefault(
             failure.name, Health(False, f"{failure.phase}: {failure.error}", failure.hint)
@@ -210,7 +213,7 @@ def _notes(profile: OpenProfile) -> dict[str, Any] | None:
     notes: NotesStore | None = profile.notes
     if notes is None or profile.settings["memory"]["isolation"] != "profile":
         return None
-    result = {}
+    result: dict[str, Any] = {}
     for target in TARGETS:
         usage = notes.usage(target)
         result[target] = {
