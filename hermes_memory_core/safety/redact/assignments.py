@@ -52,6 +52,8 @@ _PAIR = re.compile(
     r"""\\{0,8}["']?[ \t]{0,8},?\s{0,40}\\{0,8}["']?value\\{0,8}["']?[ \t]{0,4}[:=][ \t]{0,4}"""
 )
 _QUOTE = re.compile(r"""[rbfuRBFU]{0,2}(\\{0,8})(["'`“‘「『])""")
+_OUTSIDE = re.compile(r"\s{0,8}(?:[,\]}:)]|$)")
+_ELEMENT = re.compile(r"([^<>\"«»\n]{3,400})</")
 _CLOSING = {"“": "”", "‘": "’", "「": "」", "『": "』"}
 _SEEDS = re.compile(r"(?i)mnemonic|seed|recovery")
 _SEED = re.compile(r"[\"'`]?(?P<words>(?:\d{0,2}[.)]?[ ]?[a-z]{3,8}[, ]{1,2}){11,23}[a-z]{3,8})")
@@ -130,8 +132,8 @@ def find_assigned(text: str, name: Name) -> tuple[bool, list[Span]]:
     """
     at = name.end
     if name.start and text[name.start - 1] == "<" and text.startswith(">", at):
-        stop = text.find("<", at, at + 400)
-        return True, _judge(text, at + 1, stop, name, Form.FIELD) if stop > 0 else []
+        element = _ELEMENT.match(text, at + 1)
+        return True, _judge(text, *element.span(1), name, Form.FIELD) if element else []
     pair = _PAIR.match(text, at)
     match = pair or _SEPARATOR.match(text, at)
     if match is None:
@@ -143,6 +145,8 @@ def find_assigned(text: str, name: Name) -> tuple[bool, list[Span]]:
     sign = "" if pair else match["sign"]
     quote = _QUOTE.match(text, at)
     if quote is not None:
+        if _OUTSIDE.match(text, quote.end()):
+            return True, []  # this quote ends the string that the name itself stands in
         closed = _quoted(text, quote)
         if closed is not None:
             start, stop = closed

@@ -38,6 +38,7 @@ _ALONE = re.compile(
 )
 _DIGEST_SIZES = frozenset({24, 28, 32, 44, 48, 88})
 _FIRST = re.compile(r"\s*([A-Za-z0-9+/=]{32,})")
+_LITERAL = re.compile(r"null|true|false|\d{1,16}")
 _LIMIT = 40_000
 
 
@@ -82,7 +83,9 @@ def _body(text: str, start: int, stop: int, *, closed: bool) -> Iterator[Span]:
         line_end = stop if found is None else found.start()
         if line_end > at and not _HEADER.match(text, at, line_end):
             match = _DECORATED.fullmatch(text, at, line_end)
-            if match is not None:
+            if match is not None and _LITERAL.fullmatch(match["body"]):
+                pass  # a value of JSON beside the block
+            elif match is not None:
                 yield Span(*match.span("body"), "private-key", sure=len(match["body"]) >= 24)
             elif closed:
                 for piece in _PIECE.finditer(text, at, line_end):

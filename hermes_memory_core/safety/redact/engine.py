@@ -39,6 +39,7 @@ _NATIVE_GATE = (
     *("암호", "토큰", "키", "contraseña", "schlüssel", "пароль", "токен", "ключ"),
 )
 _QUOTED_KEY = re.compile(r"(\\{0,8}\")[ \t]{0,4}:[ \t]{0,4}$")
+_CLOSING_QUOTE = re.compile(r"\\{0,8}\"\s{0,8}[,:\]}]")
 _LONG_CHARS = 16
 _LONG = re.compile(r"[!-~]{16}")
 _PASSES = 4
@@ -132,11 +133,12 @@ def merge_spans(text: str, spans: list[Span]) -> list[Span]:
 
 
 def _clear_of_escapes(text: str, span: Span) -> Span:
-    """Move a span out of the backslash sequences it begins or ends in, so JSON stays JSON."""
-    start, end = span.start, span.end
+    """Move a span out of escapes and closing quotes it begins, ends or runs in: JSON stays JSON."""
+    closing = _CLOSING_QUOTE.search(text, span.start, span.end)
+    start, end = span.start, span.end if closing is None else closing.start()
     if start and text[start - 1] == "\\" and _slashes(text, start) % 2:
         start += 5 if text[start] == "u" else 1
-    if end > start and text[end - 1] == "\\" and _slashes(text, end) % 2:
+    if end > start and closing is None and text[end - 1] == "\\" and _slashes(text, end) % 2:
         end -= 1
     return span if (start, end) == (span.start, span.end) else span._replace(start=start, end=end)
 

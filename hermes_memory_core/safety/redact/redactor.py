@@ -147,7 +147,11 @@ class Redactor:
         """Rebuild the forms searched for: as is, percent-encoded, escaped as in JSON; long first."""
         forms: dict[str, str] = {}
         for value, kind in (*self._known.items(), *self._seen.items()):
-            for form in (value, quote(value, safe=""), json.dumps(value)[1:-1]):
+            for form in (
+                value,
+                quote(value, safe="", errors="surrogatepass"),
+                json.dumps(value)[1:-1],
+            ):
                 forms[form] = kind
         self._forms = tuple(sorted(forms.items(), key=lambda row: -len(row[0])))
 

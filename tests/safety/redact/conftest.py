@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 import re
-import re._constants as sre
-import re._parser as sre_parser
+import re._constants as sre  # type: ignore[import-not-found]
+import re._parser as sre_parser  # type: ignore[import-not-found]
 import string
 import zlib
 from dataclasses import dataclass

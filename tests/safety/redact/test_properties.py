@@ -11,9 +11,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from hermes_memory_core.safety.redact import Redactor, redact, search
+from hermes_memory_core.safety.redact import Redactor, redact
 
-RELAXED = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+RELAXED = settings(
+    max_examples=80, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+)
 PIECES = [
     *("password", "api_key", "token", "=", ": ", '"', "'", "\\", "\\n", "\n", " ", "|", "://", "@"),
     *(
@@ -61,6 +63,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.timeout(60)
 @RELAXED
 @given(texts)
 @example("İ password=Xy9!zzQ1")
@@ -70,8 +73,13 @@ def test_masking_twice_changes_nothing(text: str) -> None:
     assert redact(once) == once
 
 
+@pytest.mark.timeout(60)
 @RELAXED
 @given(values)
+@example([["Password=", None], ""])
+@example({"password": 100000})
+@example([["<Password>"], "B<"])
+@example(["password='a", "b'"])
 def test_json_stays_json(value: Any) -> None:
     for ascii_only in (True, False):
         text = json.dumps(value, ensure_ascii=ascii_only)
@@ -79,8 +87,10 @@ def test_json_stays_json(value: Any) -> None:
         assert type(masked) is type(value)
 
 
+@pytest.mark.timeout(60)
 @RELAXED
 @given(values)
+@example({"api_key": "a1B2c3D4e5F6g7H8i9J0kLmN\ud800"})
 def test_value_keeps_its_shape_and_is_not_changed_in_place(value: Any) -> None:
     before = json.dumps(value)
     masked = Redactor().redact_value(value)
@@ -91,6 +101,7 @@ def test_value_keeps_its_shape_and_is_not_changed_in_place(value: Any) -> None:
         assert list(masked) == list(value)
 
 
+@pytest.mark.timeout(60)
 @RELAXED
 @given(st.text(alphabet=string.ascii_lowercase + " .,\n", max_size=300))
 def test_plain_words_stay(text: str) -> None:
@@ -107,20 +118,12 @@ FLOODS = [
 ]
 
 
-class Steps:
-    """Counts what the finders look at, so growth is seen without a clock."""
-
-    def __init__(self) -> None:
-        self.names = 0
-
-
 @pytest.mark.parametrize("flood", FLOODS)
 @pytest.mark.timeout(20)
 def test_a_flood_is_survived(flood: str) -> None:
-    text = flood * (20_000 // len(flood))
-    assert isinstance(redact(text), str)
-    # Far more time than linear search needs, far less than a quadratic one at this length.
-    assert search.search_text(text) is not None
+    # At this length a quadratic search runs into the time limit, a linear one stays far below.
+    text = flood * (60_000 // len(flood))
+    assert redact(redact(text)) == redact(text)
 
 
 def test_every_length_of_random_text_is_accepted() -> None:

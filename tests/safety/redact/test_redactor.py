@@ -97,6 +97,19 @@ def test_dict_is_judged_by_its_keys(secret: str) -> None:
     assert source["password"] == "hunter2"
 
 
+def test_header_cookie_and_named_pair_in_dicts(secret: str) -> None:
+    masked = Redactor().redact_value(
+        {
+            "headers": {"Authorization": f"Bearer {secret}", "Cookie": f"sid={secret[::-1]}; a=b"},
+            "env": [{"name": "DB_PASSWORD", "value": "hunter2"}, {"name": "MODE", "value": "fast"}],
+        }
+    )
+    assert masked["headers"]["Authorization"] == "Bearer " + mask("secret")
+    assert secret[::-1] not in masked["headers"]["Cookie"]
+    assert masked["headers"]["Cookie"].endswith("; a=b")
+    assert [pair["value"] for pair in masked["env"]] == [mask("password"), "fast"]
+
+
 def test_mask_shows_nothing_of_the_value(secret: str) -> None:
     masked = redact(f"DB_PASSWORD={secret}")
     assert masked == "DB_PASSWORD=" + mask("password")
@@ -124,7 +137,7 @@ def test_many_threads_share_one_redactor(rng: random.Random, draw: Any) -> None:
 
 def record_of(message: str, *args: object, error: Exception | None = None) -> logging.LogRecord:
     info = (type(error), error, error.__traceback__) if error else None
-    return logging.LogRecord("x", logging.INFO, __file__, 1, message, args, info)  # type: ignore[arg-type]
+    return logging.LogRecord("x", logging.INFO, __file__, 1, message, args, info)
 
 
 def test_log_message_arguments_and_traceback_are_masked(secret: str) -> None:
