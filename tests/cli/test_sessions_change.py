@@ -204,14 +204,14 @@ def test_prune_spares_pinned_archived_and_recent_ones_and_reports_sizes(hermes, 
 
 def test_b18_a_prune_makes_the_files_smaller(hermes, home):
     with Memory.open(home=home) as memory:
-        for number in range(100):
-            text = f"prompt {number} " + "the same long words of a nightly job " * 600
+        for number in range(20):
+            text = f"prompt {number} " + "the same long words of a nightly job " * 3000
             memory.history.append(
                 f"night_{number}", "user", text, timestamp=1_600_000_000.0 + number
             )
             memory.history.end_session(f"night_{number}", "exit", at=1_600_000_100.0)
     data = hermes("sessions", "prune", "--yes", "--json").data
-    assert data["removed"] == 100
+    assert data["removed"] == 20
     assert data["bytes_after"] < data["bytes_before"] / 2
 
 
