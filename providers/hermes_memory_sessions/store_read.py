@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from hermes_memory_core.errors import SessionNotFoundError
@@ -21,6 +22,7 @@ from hermes_memory_core.types import (
 
 from . import schema
 from .base import StoreBase
+from .probe import confirm
 from .rows import MESSAGE_COLUMNS, SESSION_COLUMNS, session_record, stored_message
 from .search import Filters, SearchResult
 from .search import search as run_search
@@ -91,12 +93,17 @@ class ReadMixin(StoreBase):
         self, query: str, filters: Filters, *, scope: Scope | None = None
     ) -> SearchResult:
         """Like ``search``, with the warnings (which part of the query was ignored) and the count."""
-        from dataclasses import replace
-
         key = self.scope_key(scope)
         if key is not None:
             filters = replace(filters, scope_key=key)
-        return self.query(lambda db: run_search(db, query, filters, now=self.clock()))
+
+        def ask(db: sqlite3.Connection) -> SearchResult:
+            result = run_search(db, query, filters, now=self.clock())
+            if not result.hits and not result.considered:
+                confirm(db)
+            return result
+
+        return self.query(ask)
 
     # ------------------------------------------------------------ sessions
 
