@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _VALUE = r"""(?:"(?P<double>[^"\\\n]{1,200})"|'(?P<single>[^'\\\n]{1,200})'|(?P<bare>[^\s"'`\\«»|;&<>]{1,200}))"""
-_GAP = r"[^\n|;&]{0,300}?"
+# A gap ends at a mask: else each further look would go one flag further.
+_GAP = r"[^\n|;&«]{0,300}?"
 _COMMANDS = tuple(
     (anchor, re.compile(pattern + _VALUE))
     for anchor, pattern in (

@@ -40,6 +40,7 @@ _NATIVE_GATE = (
 )
 _QUOTED_KEY = re.compile(r"(\\{0,8}\")[ \t]{0,4}:[ \t]{0,4}$")
 _CLOSING_QUOTE = re.compile(r"\\{0,8}\"\s{0,8}[,:\]}]")
+_NUMBER = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)[ \t\r\n]{0,40}(?:[,}\]]|$)")
 _LONG_CHARS = 16
 _LONG = re.compile(r"[!-~]{16}")
 _PASSES = 4
@@ -158,7 +159,10 @@ def apply_masks(text: str, spans: list[Span]) -> str:
     parts: list[str] = []
     at = 0
     for span in spans:
-        quote = _QUOTED_KEY.search(text, max(0, span.start - 24), span.start)
+        number = _NUMBER.match(text, span.start)
+        quote = None
+        if number is not None and number.end(1) == span.end:
+            quote = _QUOTED_KEY.search(text, max(0, span.start - 24), span.start)
         sign = "" if quote is None else quote.group(1)
         parts += [text[at : span.start], sign, mask(span.kind), sign]
         at = span.end

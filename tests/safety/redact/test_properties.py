@@ -66,6 +66,7 @@ values = st.recursive(
 @pytest.mark.timeout(60)
 @RELAXED
 @given(texts)
+@example("mysql -p001x" + " -p001x" * 9)
 @example("İ password=Xy9!zzQ1")
 @example("\ud800 password: \udfff")
 def test_masking_twice_changes_nothing(text: str) -> None:
@@ -78,6 +79,8 @@ def test_masking_twice_changes_nothing(text: str) -> None:
 @given(values)
 @example([["Password=", None], ""])
 @example({"password": 100000})
+@example({"password": ":00000000010000002G3a"})
+@example(["-----BEGIN PRIVATE KEY-----", None, 7])
 @example([["<Password>"], "B<"])
 @example(["password='a", "b'"])
 def test_json_stays_json(value: Any) -> None:
