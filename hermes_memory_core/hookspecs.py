@@ -221,7 +221,11 @@ class ProviderSpec:
 
     @hookspec
     def import_memories(self, records: Iterable[MemoryRecord]) -> ImportCounts:
-        """Take in records of an export. The record's id makes a second import a no-op."""
+        """Take in records of an export.
+
+        When: import and migration, in batches. Returns: what became of them, in numbers. The record's id makes
+        a second import a no-op. Failure: the import stops, says how far it came, and can be repeated.
+        """
 
     @hookspec
     def forget(self, scope: Scope | None, query: str, dry_run: bool) -> Sequence[ForgetReceipt]:
