@@ -38,7 +38,7 @@ _ALONE = re.compile(
 )
 _DIGEST_SIZES = frozenset({24, 28, 32, 44, 48, 88})
 _FIRST = re.compile(r"\s*([A-Za-z0-9+/=]{32,})")
-_LITERAL = re.compile(r"null|true|false|\d{1,16}")
+_LITERAL = re.compile(r"null|true|false|\d+")
 _LIMIT = 40_000
 
 
