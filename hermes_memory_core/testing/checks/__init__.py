@@ -1,0 +1,1 @@
+"""The checks, grouped by the promise they test. ``registry`` says what a check is and lists them all."""
