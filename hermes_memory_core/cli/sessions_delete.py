@@ -65,7 +65,9 @@ def delete(
 
 @click.command("prune", cls=Command)
 @click.option("--older-than", metavar="AGE", help="Not active for that long: 90d, 12w [90d].")
-@filters("source", "user_id", "chat_id", "cwd", "since", "until", "title", "include_archived")
+@click.option("--since", metavar="WHEN", help="Last active then or later: 2026-03-01, last month.")
+@click.option("--until", metavar="WHEN", help="Last active before then.")
+@filters("source", "user_id", "chat_id", "cwd", "title", "include_archived")
 @click.option("--end-reason", metavar="NAME", help="How it ended: exit, idle, crash, import …")
 @click.option("--model", metavar="TEXT", help="Part of the model's name.")
 @click.option("--min-messages", type=click.IntRange(0), metavar="N", help="At least N messages.")

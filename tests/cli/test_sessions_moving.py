@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+import sys
 
 import pytest
 from cli.sessions_kit import compressed, fill
@@ -191,6 +192,21 @@ def test_a_dry_run_counts_and_writes_nothing(hermes, home, tmp_path):
     assert ran.out.startswith("Would import 1 conversation.")
     assert contents(home) == {}
     assert list((home / "sessions").glob("*.jsonl")) == []
+
+
+def test_progress_is_a_line_that_changes_on_a_terminal_and_nothing_in_a_pipe(
+    hermes, home, tmp_path, monkeypatch
+):
+    path = tmp_path / "chat.json"
+    path.write_text(json.dumps({"id": "tea", "title": "Tea", "messages": CHAT}), "utf-8")
+    assert "\r" not in hermes("sessions", "import", str(path)).err
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    ran = hermes("sessions", "import", str(path), "--color")
+    assert "\r\x1b[K100% 1 conversation" in ran.err
+    assert ran.err.partition("→")[0].endswith("\r\x1b[K"), "cleared before anything else is said"
+    assert "\r" not in ran.out
+    assert "1 conversation was there already, unchanged.\n" in ran.out
+    assert "\r" not in hermes("sessions", "import", str(path), "--quiet").err
 
 
 def test_what_was_left_out_is_named_with_its_place(hermes, home, tmp_path):

@@ -113,6 +113,21 @@ def test_a_date_that_is_none_is_a_usage_error(hermes, home):
     assert ran.error["code"] == "usage"
 
 
+def test_a_person_at_the_command_line_sees_all_users_of_the_profile(hermes, home, write_config):
+    write_config("memory:\n  isolation: user\n")
+    with Memory.open(home=home) as memory:
+        for user in ("ann", "bob"):
+            with memory.session(session_id=f"of_{user}", user_id=user) as session:
+                session.end_turn(f"I am {user}", "Hello.")
+    ids = {one["id"] for one in hermes("sessions", "list", "--json").data["sessions"]}
+    assert ids == {"of_ann", "of_bob"}
+    only = hermes("sessions", "list", "--json", "--user", "ann").data["sessions"]
+    assert [one["id"] for one in only] == ["of_ann"]
+    found = hermes("sessions", "search", "--json", "Hello", "--user", "bob").data["results"]
+    assert [one["session"]["id"] for one in found] == ["of_bob"]
+    assert hermes("sessions", "show", "of_a", "--json").data["session"]["user_id"] == "ann"
+
+
 def test_show_prints_messages_with_ids_and_times(hermes, home):
     fill(home)
     ran = hermes("sessions", "show", "Trip to Lisbon")
