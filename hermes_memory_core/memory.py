@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from hermes_memory_core.config import LoadedConfig, Secrets, load_settings
 from hermes_memory_core.engine import status as status_page
@@ -42,6 +42,9 @@ from hermes_memory_core.types import (
     SessionRecord,
     StartReason,
 )
+
+if TYPE_CHECKING:
+    from hermes_memory_core.engine.approval import Pending
 
 NO_PLUGINS = "HERMES_MEMORY_NO_PLUGINS"
 """Environment variable of the safe mode, read once at open."""
@@ -131,6 +134,11 @@ class Memory:
     def history(self) -> HistoryStore | None:
         """All conversations; None when switched off."""
         return self._profile.history
+
+    @property
+    def pending(self) -> Pending:
+        """Note writes that wait for a person: list, diff, approve, reject."""
+        return self._profile.pending
 
     def now(self) -> float:
         """Epoch seconds by this memory's clock."""

@@ -124,6 +124,15 @@ def _history_fields(report: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _waiting_fields(report: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = []
+    pending = report.get("pending") or {}
+    if pending.get("count"):
+        why = "\n".join(f"{one['count']:,}: {one['why']}" for one in pending.get("reasons") or ())
+        waits = f"{output.count(pending['count'], 'change')} of notes for your approval"
+        rows.append(("Pending", f"{waits}\n{why}"))
+    if pending.get("unreadable"):
+        rows.append(
+            ("", f"{output.count(pending['unreadable'], 'record')} cannot be read: hermes doctor")
+        )
     outbox = report.get("outbox") or {}
     if outbox.get("pending") or outbox.get("dead"):
         text = f"{output.count(outbox.get('pending', 0), 'item')} waiting"

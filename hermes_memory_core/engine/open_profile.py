@@ -41,6 +41,8 @@ from hermes_memory_core.types import (
 )
 
 if TYPE_CHECKING:
+    from hermes_memory_core.engine.approval import Gate, Pending
+    from hermes_memory_core.safety.approvals import PendingWrites
     from hermes_memory_core.safety.redact import Redactor
 
 logger = logging.getLogger(__name__)
@@ -284,12 +286,35 @@ class OpenProfile:
         self.observe("notes_written", session, payload=dump_write(write), lane=lane)
 
     def approve(self, write: NoteWrite) -> Decision:
-        """What becomes of a proposed note write."""
-        if not self.settings["memory"]["write_approval"]:
+        """What becomes of a proposed note write; see ``engine/approval.py``."""
+        if write.origin.who == "person":
             return Decision("allow")
-        if self._approve is not None and write.origin.attended:
-            return self._approve(write)
-        return Decision("deny", reason="write approval is on and nobody can be asked here")
+        return self._gate.decide(write)
+
+    @cached_property
+    def waiting(self) -> PendingWrites:
+        """The records of writes that wait for a person."""
+        from hermes_memory_core.safety.approvals import PendingWrites
+
+        return PendingWrites(self.place.path, self.clock)
+
+    @cached_property
+    def _gate(self) -> Gate:
+        from hermes_memory_core.engine.approval import Gate
+
+        return Gate(self.settings, self.waiting, self._approve, self.notices.tell)
+
+    @cached_property
+    def pending(self) -> Pending:
+        """What ``memory.pending`` is."""
+        from hermes_memory_core.engine.approval import Pending
+
+        return Pending(
+            self.waiting,
+            lambda: self.notes,
+            self.settings["memory"]["isolation"],
+            self.notices.settle,
+        )
 
     def _breaker_changed(self, provider: Provider, opened: bool) -> None:
         with contextlib.suppress(

@@ -7,6 +7,7 @@ makes a real round trip.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from hermes_memory_core.engine.calls import Provider, describe
@@ -36,6 +37,7 @@ def collect(profile: OpenProfile, *, check: bool = False) -> dict[str, Any]:
         "notes": _guarded(problems, lambda: _notes(profile)),
         "history": _guarded(problems, lambda: _history(profile)),
         "outbox": _outbox(profile),
+        "pending": _guarded(problems, lambda: _pending(profile)),
         "spills": _spills(profile),
         "sessions_open": len(profile.open_sessions.all()),
         "isolation": profile.settings["memory"]["isolation"],
@@ -237,6 +239,20 @@ def _outbox(profile: OpenProfile) -> dict[str, Any]:
     return {**counts, "oldest_age_s": max(0.0, profile.clock() - oldest) if oldest else None}
 
 
+def _pending(profile: OpenProfile) -> dict[str, Any]:
+    """How many note writes wait for a person, and why: also where write_approval is off, some do."""
+    if not (profile.place.path / "pending").is_dir():  # spares an import
+        return {"count": 0, "oldest_age_s": None, "reasons": [], "unreadable": 0}
+    items = profile.waiting.waiting()
+    reasons = Counter(item.why for item in items)
+    return {
+        "count": len(items),
+        "oldest_age_s": max(0.0, profile.clock() - items[0].created_at) if items else None,
+        "reasons": [{"why": why, "count": count} for why, count in reasons.most_common()],
+        "unreadable": sum(not one.foreign for one in profile.waiting.unreadable()),
+    }
+
+
 def _spills(profile: OpenProfile) -> dict[str, int]:
     files = profile.spill.files()
     return {"files": len(files), "bytes": sum(path.stat().st_size for path in files)}
@@ -269,4 +285,6 @@ def _next(status: dict[str, Any]) -> str:
     for usage in (status["notes"] or {}).values():
         if usage["limit"] and usage["chars"] > usage["limit"]:
             return "hermes memory edit"
+    if (status["pending"] or {}).get("count"):
+        return "hermes memory pending"
     return ""
