@@ -14,9 +14,6 @@ from urllib.parse import quote
 
 from hermes_memory_core.safety.redact.engine import redact_text
 from hermes_memory_core.safety.redact.masks import MASK_PREFIX, contains_mask, mask
-from hermes_memory_core.safety.redact.names import Secrecy, secrecy_of
-from hermes_memory_core.safety.redact.shapes import is_placeholder, is_random, is_reference
-from hermes_memory_core.safety.redact.values import Form, is_secret_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -119,6 +116,10 @@ class Redactor:
 
     def _under(self, key: Any, item: Any) -> Any:
         """Mask a value that stands under a key; the key may name a secret."""
+        # Here and below imported late: the patterns take 20 ms that most processes need not spend.
+        from hermes_memory_core.safety.redact.names import Secrecy, secrecy_of
+        from hermes_memory_core.safety.redact.values import Form, is_secret_value
+
         if not isinstance(item, str) or not isinstance(key, str):
             return self.redact_value(item)
         secrecy = secrecy_of(key)
@@ -168,6 +169,8 @@ class Redactor:
 
 
 def _is_memorable(value: str) -> bool:
+    from hermes_memory_core.safety.redact.shapes import is_placeholder, is_random
+
     return (
         REMEMBERED_MIN_CHARS <= len(value) <= 4096
         and is_random(value)
@@ -177,6 +180,8 @@ def _is_memorable(value: str) -> bool:
 
 
 def _is_known(value: str) -> bool:
+    from hermes_memory_core.safety.redact.shapes import is_placeholder, is_reference
+
     return (
         len(value) >= REMEMBERED_MIN_CHARS
         and len(set(value)) >= 4
