@@ -10,6 +10,7 @@ import binascii
 import html
 import re
 import zlib
+from collections.abc import Callable
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
@@ -25,6 +26,10 @@ _INLINE = re.compile(
     r"|\bU\+[0-9A-Fa-f]{4,6}\b ?"
 )
 _INLINE_GATE = re.compile(r"%[0-9A-Fa-f]{2}|&#|&[a-zA-Z]{2,8};|\\[xu0-3]|=[0-9A-F]{2}=|U\+[0-9A-Fa-f]{4}")
+# Cheap looks before the patterns above are tried.
+_LONG_WORD = 16
+_FOURS = b"\x04\x04\x04\x04"
+_MIN_DIGITS = 7
 _INFLATED_LIMIT = 65_536
 _CODE_LIMIT = 0x10FFFF
 
@@ -40,7 +45,15 @@ class Blob(NamedTuple):
 def find_blobs(text: str) -> list[Blob]:
     """Every stretch of ``text`` that decodes to readable text."""
     found: list[Blob] = []
-    for pattern, decoder in _DECODERS:
+    sizes = bytes(min(len(word), 255) for word in text.split())
+    decoders: list[tuple[re.Pattern[str], Callable[[str], str | None]]] = []
+    if _FOURS in sizes:
+        decoders.append((_BASE64_SPACED, _from_base64))
+    if sizes and max(sizes) >= _LONG_WORD:
+        decoders += [(_BASE64, _from_base64), (_BASE32, _from_base32)]
+    if sum(map(text.count, "0123456789")) >= _MIN_DIGITS:
+        decoders += [(_HEX, _from_hex), (_BINARY, _from_binary), (_CODES, _from_codes)]
+    for pattern, decoder in decoders:
         for match in pattern.finditer(text):
             inner = decoder(match.group())
             if inner is not None:
@@ -156,13 +169,3 @@ def _from_codes(blob: str) -> str | None:
     text = "".join(char for char in characters if char)
     letters = sum(char.isalpha() or char == " " for char in text)
     return text if len(text) == len(characters) and letters >= 0.9 * len(text) else None
-
-
-_DECODERS = (
-    (_BASE64, _from_base64),
-    (_BASE64_SPACED, _from_base64),
-    (_BASE32, _from_base32),
-    (_HEX, _from_hex),
-    (_BINARY, _from_binary),
-    (_CODES, _from_codes),
-)

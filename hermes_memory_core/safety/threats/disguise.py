@@ -20,11 +20,11 @@ _COMMON = frozenset(
 # One visible character, then one to three separators, at least four times: "i g n o r e", "忽 略 之 前".
 _SPACED = re.compile(r"(?<![^\W_])(?:[^\W_][ \t.\-_*|/·,+~•‧・:]{1,3}){3,}[^\W_](?![^\W_])")
 _WIDE = re.compile(r"[ \t]{2,3}|[/|,]\s")
-_LEET_PROBE = re.compile(r"[a-z][0134578@$!|+][a-z0-9@$!|+]|(?<![a-z0-9])[0134578@$!][a-z0134578@$!|+]{2}")
+_LEET_CHARS = "0134578@$!|+"
+_LEET_SET = frozenset(_LEET_CHARS)
 _LEET_WORD = re.compile(r"[a-z0-9@$!|+]{2,40}")
 _LEET = str.maketrans("0134578@$!|+", "oieastbasilt")
 _LEET_L = str.maketrans("0134578@$!|+", "oleastbasilt")
-_LETTERS_ONLY = re.compile(r"[^a-z]+")
 _ASCII_WORD = re.compile(r"[a-z]+")
 _RUN_TOGETHER = re.compile(
     r"(?:ignore|disregard|forget|override|overlook|bypass|dismiss)(?:all|any|every|the|your|of|these|those|my|its)*"
@@ -39,34 +39,50 @@ _RUN_TOGETHER = re.compile(
     r"(?:password|secret|apikey|token|credential|conversation|chathistory|memories|memory)"
     r"|developermodeenabled|systempromptoverride|norestrictionsapply|youhavenorestriction|enabledevelopermode"
 )
-_ROT13 = re.compile(
-    r"\b(?:vtaber|qvfertneq|vafgehpgvbaf?|cebzcg|cebzcgf|flfgrz|cnffjbeqf?|erirny|sbetrg|bireevqr|cerivbhf|frperg|"
-    r"gbxraf?|hfre|ehyrf|nffvfgnag|fraq)\b"
+# Every alternative above contains one of these; looking for them first is much cheaper.
+_RUN_CORES = (
+    "instruction", "rules", "guideline", "directive", "prompt", "commands", "orders", "restriction", "safeguard",
+    "filters", "apikey", "password", "secret", "user", "owner", "human", "customer", "youarenow", "token",
+    "credential", "conversation", "chathistory", "memories", "memory", "developermode",
+)  # fmt: skip
+_ROT13 = frozenset(
+    "vtaber qvfertneq vafgehpgvba vafgehpgvbaf cebzcg cebzcgf flfgrz cnffjbeq cnffjbeqf erirny sbetrg bireevqr "
+    "cerivbhf frperg gbxra gbxraf hfre ehyrf nffvfgnag fraq".split()
 )
-_REVERSED = re.compile(
-    r"\b(?:erongi|dragersid|snoitcurtsni|tpmorp|metsys|s?drowssap|laever|tegrof|edirrevo|suoiverp|seitilibissop|resu|"
-    r"terces|tnatsissa|selur|dnes)\b|略忽|视无|令指|则规|词示提|户用诉告|视無|示指"
+_REVERSED = frozenset(
+    "erongi dragersid snoitcurtsni tpmorp metsys sdrowssap drowssap laever tegrof edirrevo suoiverp resu terces "
+    "tnatsissa selur dnes".split()
 )
+_REVERSED_HAN = ("略忽", "视无", "令指", "则规", "词示提", "户用诉告", "示指")
 
 
 def unleet(text: str, lexicon: Lexicon) -> str:
     """Return ``text`` with leetspeak words replaced by the known words they stand for, same length."""
-    if _LEET_PROBE.search(text) is None:
+    if not any(char in text for char in _LEET_CHARS):
         return text
+    known: dict[str, str] = {}
+    for piece in set(text.split()):
+        if piece.isalpha() or piece.isdigit() or _LEET_SET.isdisjoint(piece):
+            continue
+        for word in _LEET_WORD.findall(piece):
+            plain = _unleet_word(word, lexicon)
+            if plain != word:
+                known[word] = plain
+    if not known:
+        return text
+    return _LEET_WORD.sub(lambda match: known.get(match[0], match[0]), text)
 
-    def plain(match: re.Match[str]) -> str:
-        word = match.group()
-        if word.isalpha() or word.isdigit():
-            return word
-        core = word.rstrip("!|+$@")
-        for table in (_LEET, _LEET_L):
-            for candidate in (core, word):
-                guess = candidate.translate(table)
-                if len(guess) > 1 and guess.isalpha() and (guess in _COMMON or lexicon.knows(guess)):
-                    return guess + word[len(candidate) :]
+
+def _unleet_word(word: str, lexicon: Lexicon) -> str:
+    if word.isalpha() or word.isdigit() or _LEET_SET.isdisjoint(word):
         return word
-
-    return _LEET_WORD.sub(plain, text)
+    core = word.rstrip("!|+$@")
+    for table in (_LEET, _LEET_L):
+        for candidate in (core, word):
+            guess = candidate.translate(table)
+            if len(guess) > 1 and guess.isalpha() and (guess in _COMMON or lexicon.knows(guess)):
+                return guess + word[len(candidate) :]
+    return word
 
 
 def despace(view: View, lexicon: Lexicon) -> View | None:
@@ -146,8 +162,8 @@ def run_together(view: View, lexicon: Lexicon) -> list[tuple[int, int]]:
     Ordinary spelling is left to the clause scan: a span counts only when its pieces are not words.
     """
     text = view.text
-    squeezed = _LETTERS_ONLY.sub("", text)
-    if _RUN_TOGETHER.search(squeezed) is None:
+    squeezed = "".join(_ASCII_WORD.findall(text))
+    if not any(core in squeezed for core in _RUN_CORES) or _RUN_TOGETHER.search(squeezed) is None:
         return []
     places = [index for index, char in enumerate(text) if "a" <= char <= "z"]
     spans = []
@@ -169,8 +185,9 @@ def run_together(view: View, lexicon: Lexicon) -> list[tuple[int, int]]:
 def mirrored(view: View) -> list[str]:
     """The text turned around, or shifted by rot13, when it shows at least two words that way."""
     candidates = []
-    if len(set(_ROT13.findall(view.text))) >= 2:
+    words = set(_ASCII_WORD.findall(view.text))
+    if len(words & _ROT13) >= 2:
         candidates.append(codecs.decode(view.text, "rot13"))
-    if len(set(_REVERSED.findall(view.text))) >= 2:
+    if len(words & _REVERSED) >= 2 or sum(word in view.text for word in _REVERSED_HAN) >= 2:
         candidates.append(view.text[::-1])
     return candidates

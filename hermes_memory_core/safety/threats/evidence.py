@@ -31,6 +31,10 @@ _TIGHT = frozenset(("zh", "ja"))
 _MAX_GAP = 64
 _MAX_CLUSTER = 48
 _COMPANY = 0.7
+# A clause with none of these is no order, whatever else it says.
+_CORE = ACTIONS | frozenset(
+    "conceal kept silent unrestricted system_override forged persist c2 void vanish you_are_now".split()
+)
 # What an action means when it is negated; actions not listed here are then no order at all.
 NEGATED = {"tell": "conceal", "follow": "dismiss", "ask": "disable"}
 _NOT = frozenset(("not", "mustnot"))
@@ -91,10 +95,15 @@ def weigh(text: str, hits: Sequence[Hit], rules: Iterable[EvidenceRule], less: d
     found: list[Verdict] = []
     quotes: list[tuple[int, int]] | None = None
     for index, cluster in enumerate(clusters):
-        near = _neighbours(clusters, index)
+        concepts = cluster.concepts
+        if concepts.isdisjoint(_CORE):
+            continue
+        near: set[str] | None = None
         for rule in rules:
-            if not all(cluster.concepts & group for group in rule.need):
+            if any(map(concepts.isdisjoint, rule.need)):
                 continue
+            if near is None:
+                near = _neighbours(clusters, index)
             start, end = _span(cluster, rule)
             score = rule.score
             for concept, gain in rule.more.items():

@@ -19,6 +19,8 @@ _COMPOSE = re.compile("[\u1100-\u11ff]{2,}|.[\u3099\u309a]", re.DOTALL)
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _EASTERN = re.compile("[\u0370-\u03ff\u0400-\u04ff\u0500-\u058f]")
 _LATIN = re.compile("[a-z]")
+_LATIN_ANY = re.compile("[a-zA-Z]")
+_FOREIGN = re.compile("[\u0400-\u04ff\u0391-\u03a9\u03bf\u03bd\u03c1]")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
@@ -119,12 +121,24 @@ def _fold_plain(text: str) -> View:
     folded = text.translate(_TABLE)
     if _TABLE.irregular.isdisjoint(text):
         return View(folded, None, len(text))
+    places: list[int] = []
+    for char in _TABLE.irregular.intersection(text):
+        place = text.find(char)
+        while place >= 0:
+            places.append(place)
+            place = text.find(char, place + 1)
     pieces: list[str] = []
     starts: list[int] = []
-    for index, char in enumerate(text):
-        piece = _TABLE[ord(char)]
+    position = 0
+    for place in sorted(places):
+        pieces.append(text[position:place].translate(_TABLE))
+        starts.extend(range(position, place))
+        piece = _TABLE[ord(text[place])]
         pieces.append(piece)
-        starts.extend([index] * len(piece))
+        starts.extend([place] * len(piece))
+        position = place + 1
+    pieces.append(text[position:].translate(_TABLE))
+    starts.extend(range(position, len(text)))
     return View("".join(pieces), starts, len(text))
 
 
@@ -166,13 +180,11 @@ def _unmask(text: str) -> str:
 
 
 def disguised_words(text: str) -> list[tuple[int, int]]:
-    """Spans of words that mix Latin letters with Cyrillic lookalikes, in ``text`` itself."""
-    if text.isascii():
+    """Spans of words that mix Latin letters with Cyrillic or Greek lookalikes, in ``text`` itself."""
+    if text.isascii() or not (_FOREIGN.search(text) and _LATIN_ANY.search(text)):
         return []
     return [
         match.span()
         for match in _WORD.finditer(text)
-        if re.search("[a-zA-Z]", match.group())
-        and re.search("[\u0400-\u04ff\u0391-\u03a9\u03bf\u03bd\u03c1]", match.group())
-        and len(match.group()) > 3
+        if len(match[0]) > 3 and _LATIN_ANY.search(match[0]) and _FOREIGN.search(match[0])
     ]

@@ -7,7 +7,7 @@ A phrase belongs to one *concept* (``dismiss``, ``rules``, ``person`` …). What
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -41,6 +41,37 @@ class _Phrase(NamedTuple):
 
 
 _EXACT, _STEM, _GAP = 0, 1, 2
+# Size, head, part after a gap or "", concept: a phrase of a script without spaces.
+_Chars = tuple[int, str, str, str]
+
+
+class _Entry(NamedTuple):
+    """What may start at one word: phrases sorted by how they go on, so that few are tried."""
+
+    alone: tuple[_Phrase, ...]
+    next_word: dict[str, list[_Phrase]]
+    after_gap: dict[str, list[_Phrase]]
+    loose: tuple[_Phrase, ...]
+
+
+def _entry(phrases: Iterable[_Phrase]) -> _Entry | None:
+    alone: list[_Phrase] = []
+    loose: list[_Phrase] = []
+    next_word: dict[str, list[_Phrase]] = {}
+    after_gap: dict[str, list[_Phrase]] = {}
+    for phrase in phrases:
+        rest = phrase.rest
+        if not rest:
+            alone.append(phrase)
+        elif rest[0][1] == _EXACT:
+            next_word.setdefault(rest[0][0], []).append(phrase)
+        elif rest[0][1] == _GAP and rest[1][1] == _EXACT:
+            after_gap.setdefault(rest[1][0], []).append(phrase)
+        else:
+            loose.append(phrase)
+    if not (alone or loose or next_word or after_gap):
+        return None
+    return _Entry(tuple(alone), next_word, after_gap, tuple(loose))
 
 
 @dataclass(slots=True)
@@ -49,15 +80,13 @@ class Lexicon:
 
     exact: dict[str, list[_Phrase]] = field(default_factory=dict)
     stems: dict[str, list[_Phrase]] = field(default_factory=dict)
-    pairs: dict[str, dict[str, list[tuple[str, str, str]]]] = field(
+    pairs: dict[str, dict[str, list[_Chars]]] = field(
         default_factory=lambda: {"zh": {}, "ja": {}}
     )
     stem_sizes: tuple[int, ...] = ()
-    letters: set[str] = field(default_factory=set)
     fuzzy: dict[str, str] = field(default_factory=dict)
     shapes: set[str] = field(default_factory=set)
-    _memo: dict[str, tuple[_Phrase, ...]] = field(default_factory=dict)
-    _starters: re.Pattern[str] | None = None
+    _memo: dict[str, _Entry | None] = field(default_factory=dict)
 
     @classmethod
     def from_tables(cls, tables: Mapping[str, Mapping[str, str]]) -> Lexicon:
@@ -70,12 +99,11 @@ class Lexicon:
                     if plain:
                         lexicon._add(plain, concept, lang)
         lexicon.stem_sizes = tuple(sorted({len(stem) for stem in lexicon.stems}, reverse=True))
-        for pairs in lexicon.pairs.values():
-            for entries in pairs.values():
-                entries.sort(key=lambda entry: -len(entry[0]) - len(entry[1]))
-        if lexicon.letters:
-            letters = "".join(sorted(lexicon.letters))
-            lexicon._starters = re.compile(f"[{re.escape(letters)}]")
+        for index in lexicon.pairs.values():
+            for pair, entries in index.items():
+                if len(pair) == 2:
+                    entries += index.get(pair[0], ())
+                entries.sort(key=lambda entry: -entry[0])
         lexicon._learn_typos(tables.get("en", {}))
         return lexicon
 
@@ -84,8 +112,7 @@ class Lexicon:
             head, _, tail = phrase.partition("~")
             head, tail = head.strip(), tail.strip()
             entries = self.pairs["ja" if lang == "ja" else "zh"]
-            entries.setdefault(head[:2], []).append((head, tail, concept))
-            self.letters.add(head[0])
+            entries.setdefault(head[:2], []).append((len(head) + len(tail), head, tail, concept))
             return
         parts = [
             ("~", _GAP) if part == "~" else (part.rstrip("*"), _STEM if part[-1] == "*" else _EXACT)
@@ -108,12 +135,12 @@ class Lexicon:
 
     def knows(self, word: str) -> bool:
         """True when the folded word starts or is a phrase of any table."""
-        return bool(self._candidates(word))
+        return self._candidates(word) is not None
 
     def find(self, text: str) -> list[Hit]:
         """Every phrase in the folded ``text``, in order. Linear in its length."""
         hits = self._find_words(text)
-        if self._starters is not None and _IS_CJK.search(text):
+        if _IS_CJK.search(text):
             hits += self._find_chars(text)
             hits.sort()
         return hits
@@ -122,54 +149,58 @@ class Lexicon:
         hits: list[Hit] = []
         memo = self._memo
         matches = list(_TOKEN.finditer(text))
+        words = [match[0] for match in matches]
         skip = 0
-        for index, match in enumerate(matches):
+        for index, word in enumerate(words):
             if index < skip:
                 continue
-            word = match[0]
-            candidates = memo.get(word)
-            if candidates is None:
-                candidates = self._candidates(word)
-            if not candidates:
+            entry = memo[word] if word in memo else self._candidates(word)
+            if entry is None:
                 continue
-            best = 0
-            for phrase in candidates:
+            after = words[index + 1] if index + 1 < len(words) else ""
+            if after not in entry.next_word and not entry.after_gap and not entry.loose:
+                start, end = matches[index].span()
+                for phrase in entry.alone:
+                    if phrase.concept != "none":
+                        hits.append(Hit(start, end, phrase.concept, phrase.lang))
+                continue
+            best, found = _longest(entry, words, index)
+            for last, phrase, solid in found:
                 if phrase.size < best:
-                    break
-                last = _follow(matches, index, phrase.rest) if phrase.rest else index
-                if last < 0:
                     continue
-                best = phrase.size
-                gap = any(kind == _GAP for _, kind in phrase.rest)
-                if not gap:
+                if solid:
                     skip = max(skip, last + 1)
                 if phrase.concept != "none":
-                    hits.append(Hit(match.start(), matches[last].end(), phrase.concept, phrase.lang))
+                    hits.append(
+                        Hit(matches[index].start(), matches[last].end(), phrase.concept, phrase.lang)
+                    )
         return hits
 
     def _find_chars(self, text: str) -> list[Hit]:
         hits: list[Hit] = []
+        if _KANA.search(text) is None:
+            self._find_in_stretch(text, 0, len(text), "zh", hits)
+            return hits
         for sentence in _SENTENCE.finditer(text):
             # Chinese and Japanese share characters but not meanings (不要): kana decides, sentence by sentence.
             lang = "ja" if len(_KANA.findall(sentence[0])) > 1 else "zh"
-            self._find_in_sentence(text, sentence.start(), sentence.end(), lang, hits)
+            self._find_in_stretch(text, sentence.start(), sentence.end(), lang, hits)
         return hits
 
-    def _find_in_sentence(self, text: str, start: int, end: int, lang: str, hits: list[Hit]) -> None:
-        pairs, skip = self.pairs[lang], start
-        starters = self._starters
-        assert starters is not None  # noqa: S101 - find() checked
-        for match in starters.finditer(text, start, end):
-            place = match.start()
+    def _find_in_stretch(self, text: str, start: int, end: int, lang: str, hits: list[Hit]) -> None:
+        index = self.pairs[lang]
+        skip = start
+        pairs = map(str.__add__, text[start:end], text[start + 1 : end] + " ")
+        for place, pair in enumerate(pairs, start):
             if place < skip:
                 continue
-            entries = pairs.get(text[place : place + 2])
-            single = pairs.get(text[place])
-            if entries is None and single is None:
+            entries = index.get(pair)
+            if entries is None:
+                entries = index[pair] = self._entries(index, pair)
+            if not entries:
                 continue
             best = 0
-            for head, tail, concept in (entries or []) + (single or []):
-                size = len(head) + len(tail)
+            for size, head, tail, concept in entries:
                 if size < best:
                     break
                 if not text.startswith(head, place):
@@ -183,13 +214,20 @@ class Lexicon:
                     stop = found + len(tail)
                 else:
                     best = size
-                if concept != "none":
+                if concept != "none" and stop <= end:
                     hits.append(Hit(place, stop, concept, lang))
 
-    def _candidates(self, word: str) -> tuple[_Phrase, ...]:
-        known = self._memo.get(word)
-        if known is not None:
-            return known
+    @staticmethod
+    def _entries(index: dict[str, list[_Chars]], pair: str) -> list[_Chars]:
+        """Phrases starting with ``pair`` and one-character phrases; remembered, as pairs repeat."""
+        if len(index) > _MEMO_LIMIT:
+            for stale in [key for key, entries in index.items() if not entries]:
+                del index[stale]
+        return index.get(pair[0], [])
+
+    def _candidates(self, word: str) -> _Entry | None:
+        if word in self._memo:
+            return self._memo[word]
         found = self._lookup(word)
         if not found and "'" in word:
             head, _, tail = word.partition("'")
@@ -200,7 +238,7 @@ class Lexicon:
                 found = self._lookup(shorter) or self._lookup(_ARABIC_PREFIX.sub("", shorter))
         if not found and len(word) >= 5 and self.fuzzy:
             found = self._lookup_typo(word)
-        result = tuple(sorted(found, key=lambda phrase: -phrase.size))
+        result = _entry(found)
         if len(self._memo) >= _MEMO_LIMIT:
             self._memo.clear()
         self._memo[word] = result
@@ -227,19 +265,41 @@ def _jumble(word: str) -> str:
     return word[0] + "".join(sorted(word[1:-1])) + word[-1] + "~"
 
 
-def _follow(matches: list[re.Match[str]], index: int, rest: Iterable[tuple[str, int]]) -> int:
-    """Index of the last token when the phrase continues at ``index``, or -1."""
+def _longest(
+    entry: _Entry, words: Sequence[str], index: int
+) -> tuple[int, list[tuple[int, _Phrase, bool]]]:
+    """The phrases that go on at ``index``, each with its last word and whether it has no gap."""
+    found = [(index, phrase, True) for phrase in entry.alone]
+    best = 1 if found else 0
+    tries: list[_Phrase] = []
+    if index + 1 < len(words):
+        if entry.next_word:
+            tries += entry.next_word.get(words[index + 1], ())
+        if entry.after_gap:
+            for word in words[index + 1 : index + 2 + _GAP_WORDS]:
+                tries += entry.after_gap.get(word, ())
+        tries += entry.loose
+    for phrase in tries:
+        last = _follow(words, index, phrase.rest)
+        if last >= 0:
+            solid = all(kind != _GAP for _, kind in phrase.rest)
+            found.append((last, phrase, solid))
+            best = max(best, phrase.size)
+    return best, found
+
+
+def _follow(words: Sequence[str], index: int, rest: Iterable[tuple[str, int]]) -> int:
+    """Index of the last word when the phrase continues at ``index``, or -1."""
     slack = 0
+    count = len(words)
     for part, kind in rest:
         if kind == _GAP:
             slack = _GAP_WORDS
             continue
-        for step in range(1, slack + 2):
-            if index + step >= len(matches):
-                return -1
-            word = matches[index + step][0]
+        for place in range(index + 1, min(index + slack + 2, count)):
+            word = words[place]
             if word == part or (kind == _STEM and word.startswith(part)):
-                index += step
+                index = place
                 break
         else:
             return -1
