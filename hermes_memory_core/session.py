@@ -476,7 +476,7 @@ class Session:
         """This session ends, the next begins: the same two steps for every way of going on."""
         old = self._info
         new_id = self._memory._new_id()  # noqa: SLF001
-        start: StartReason = reason if reason in ("reset", "branch", "compression") else "new"  # type: ignore[assignment]
+        start: StartReason = reason if reason in ("reset", "branch", "compression") else "new"
         fresh = replace(
             old,
             id=new_id,
@@ -494,7 +494,7 @@ class Session:
         self._memory._begin(fresh, start, old)  # noqa: SLF001
 
 
-def checked_id(session_id: str) -> str:
+def checked_id(session_id: Any) -> str:
     """A session id that can be a file name.
 
     Raises:

@@ -80,7 +80,7 @@ def questions(
             current = secrets.masked(stored) if secrets.get(stored) else None
         else:
             current = str(settings[key]) if key in settings else None
-        annotation = (
+        annotation: Any = (
             Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
         )
         asked.append(
