@@ -10,8 +10,9 @@ import heapq
 import json
 import re
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final, NamedTuple
 
 from . import compile as fts
@@ -19,10 +20,10 @@ from .edges import judge, needs_judging
 from .evidence import TermEvidence, allowed, gather, rarity, union
 from .filters import Condition
 from .index import searchable_text
-from .postings import Offsets, expansions, offsets, reach, totals
+from .postings import Offsets, expansions, offsets, offsets_among, reach, totals
 from .scripts import compatible, fold
-from .segmenter import segment
 from .syntax import Node, Term, excluded, plain, terms
+from .weights import DEMOTED_SOURCES
 
 BEST: Final = 200
 """Candidates that are ranked in full."""
@@ -34,12 +35,18 @@ FAINT: Final = 0.1
 ALL_POSTINGS: Final = 4_000
 """Up to so many postings of a query are read whole (1 µs each); beyond, the best messages are chosen first."""
 
+EXACT_POSTINGS: Final = 25_000
+"""Terms in more messages than this count once per message: walking their postings would cost 3 ms and more."""
+
 PRUNE_FROM: Final = 50_000
 """Messages in a store from which on frequent terms do not bring in candidates."""
 
 PRUNED_POSTINGS: Final = 20_000
 PRUNED_SHARE: Final = 0.02
 """Above ``PRUNE_FROM``, terms enter rarest first until their postings exceed the greater of the two."""
+
+DEEPEST: Final = 8_000
+"""Messages looked through for ``BEST`` that may stay; with a filter, all are."""
 
 _CHUNK: Final = 400
 
@@ -69,8 +76,6 @@ class Candidates:
 
     rows: dict[int, Row] = field(default_factory=dict)
     evidence: list[TermEvidence] = field(default_factory=list)
-    matching: int = 0
-    """Messages that satisfied the query before filters, as far as they were counted."""
     mean_length: float = 1.0
     pruned: bool = False
     """Frequent terms or old messages were not looked at for candidates."""
@@ -217,19 +222,26 @@ def _chosen(
             read += _part_weights(corpus, term, most, weight)
     if narrowed is not None:
         weight = {message: weight.get(message, 0.0) for message in narrowed}
+    order: Iterable[int]
     if by_time:
         order = sorted(weight, reverse=True)
     else:
-        few = len(weight) if corpus.condition.narrow else 2 * BEST
-        order = heapq.nlargest(few, weight, key=lambda message: (weight[message], message))
+        order = _heaviest(weight)
     found = _filled(corpus, [], order, pruned=pruned)
-    found.matching = len(weight)
     evidence = _read_evidence(corpus, found, [*wanted, *refused], sizes)
     found.evidence = [evidence[term] for term in wanted]
     sure = allowed(node, evidence)
     left = union(found.evidence) if sure is None else sure
     found.rows = {id_: row for id_, row in found.rows.items() if id_ in left}
     return found
+
+
+def _heaviest(weight: dict[int, float]) -> Iterator[int]:
+    """Ids by weight, of equals the newest first; nearly always the first few are all that is asked for."""
+    pairs = list(zip(weight.values(), weight.keys(), strict=True))
+    first = heapq.nlargest(2 * BEST, pairs)
+    yield from (message for _, message in first)
+    yield from (message for _, message in sorted(pairs, reverse=True)[len(first) :])
 
 
 def _part_weights(corpus: Corpus, term: Term, most: int, weight: dict[int, float]) -> int:
@@ -255,39 +267,52 @@ def _ids(corpus: Corpus, expression: str, most: int) -> list[int]:
 def _read_evidence(
     corpus: Corpus, found: Candidates, wanted: list[Term], sizes: dict[Term, int]
 ) -> dict[Term, TermEvidence]:
-    """Segment the candidates' text: the same tokens at the same offsets as in the index."""
-    tokens = {token for term in wanted for reading in term.readings for token in reading}
-    begins = tuple({reading[-1] for term in wanted if term.prefix for reading in term.readings})
-    tokens.update(stem for begin in begins for stem in fts.shorter(begin))
-    places: dict[str, Offsets] = {}
-    texts = dict(_texts(corpus, found.rows.keys()))
-    for id_, text in texts.items():
-        for offset, token in enumerate(segment(text).split(" ")):
-            if token in tokens or (begins and token.startswith(begins)):
-                places.setdefault(token, {}).setdefault(id_, []).append(offset)
+    """The same evidence as from all postings, for the candidates alone."""
+    only = json.dumps(list(found.rows))
+    known: dict[str, Offsets] = {}
 
-    def lookup(token: str, prefix: bool) -> Offsets:
-        if not prefix:
-            return places.get(token, {})
-        merged: Offsets = {}
-        shorter = set(fts.shorter(token))
-        begins_word = _begins(token)
-        for name, where in places.items():
-            if not (name.startswith(token) or name in shorter):
-                continue
-            for id_, found_at in where.items():
-                if name.startswith(token) or begins_word.search(fold(compatible(texts[id_]))):
-                    merged.setdefault(id_, []).extend(found_at)
-        return merged
+    def lookup(token: str, _prefix: bool) -> Offsets:
+        if token not in known:
+            known[token] = offsets_among(corpus.db, token, only)
+        return known[token]
 
     evidence: dict[Term, TermEvidence] = {}
     for term in wanted:
-        one = gather(term, lookup, corpus.messages)
+        if term.prefix or sizes.get(term, 0) > EXACT_POSTINGS:
+            one = _presence(corpus, term, only)
+        else:
+            one = gather(term, lookup, corpus.messages)
         one.rarity = rarity(sizes.get(term) or len(one.frequency), corpus.messages)
-        if needs_judging(term):
-            judge(one, texts)
         evidence[term] = one
+    short = [one for one in evidence.values() if needs_judging(one.term)]
+    if short:
+        texts = dict(_texts(corpus, union(short)))
+        for one in short:
+            judge(one, texts)
     return evidence
+
+
+def _presence(corpus: Corpus, term: Term, only: str) -> TermEvidence:
+    """Which candidates have a term at all: where its postings are too many to be walked for counts."""
+    one = TermEvidence(term)
+    one.frequency = dict.fromkeys(_among(corpus, fts.term(term, surely=True), only), 1.0)
+    hidden = list(fts.shorter(term.units[-1])) if term.prefix and len(term.units) == 1 else []
+    for token in hidden:
+        begins = _begins(term.units[-1])
+        others = [id_ for id_ in _among(corpus, fts.token(token, False), only) if id_ not in one]
+        for id_, text in _texts(corpus, others):
+            if begins.search(fold(compatible(text))):
+                one.frequency[id_] = 1.0
+    return one
+
+
+def _among(corpus: Corpus, expression: str, only: str) -> list[int]:
+    rows = corpus.db.execute(
+        "SELECT rowid FROM message_index WHERE message_index MATCH ? "
+        "AND rowid IN (SELECT value FROM json_each(?))",
+        (expression, only),
+    )
+    return [row[0] for row in rows]
 
 
 def _texts(corpus: Corpus, ids: Iterable[int]) -> list[tuple[int, str]]:
@@ -303,19 +328,31 @@ def _texts(corpus: Corpus, ids: Iterable[int]) -> list[tuple[int, str]]:
 
 
 def _filled(
-    corpus: Corpus, evidence: list[TermEvidence], order: list[int], *, pruned: bool
+    corpus: Corpus, evidence: list[TermEvidence], order: Iterable[int], *, pruned: bool
 ) -> Candidates:
-    """Rows of the first ``BEST`` messages in ``order`` that the filters let through."""
-    found = Candidates(evidence=evidence, matching=len(order), mean_length=corpus.mean_length)
-    found.pruned = pruned
-    for start in range(0, len(order), _CHUNK):
-        chunk = order[start : start + _CHUNK]
+    """Rows of the first ``BEST`` messages in ``order`` that the filters let through.
+
+    Messages of sessions without a person take no more than half the places, however many there are (case B22).
+    """
+    found = Candidates(evidence=evidence, mean_length=corpus.mean_length, pruned=pruned)
+    ids = iter(order)
+    unattended = 0
+    for _ in range(DEEPEST // _CHUNK if not corpus.condition.narrow else 10**6):
+        chunk = list(islice(ids, _CHUNK))
+        if not chunk:
+            break
         rows = {row.id: row for row in passing(corpus, chunk)}
         for id_ in chunk:
-            if id_ in rows:
-                found.rows[id_] = rows[id_]
-                if len(found.rows) >= BEST:
-                    return found
+            row = rows.get(id_)
+            if row is None:
+                continue
+            if row.source in DEMOTED_SOURCES:
+                unattended += 1
+                if unattended > BEST // 2:
+                    continue
+            found.rows[id_] = row
+            if len(found.rows) >= BEST:
+                return found
     return found
 
 
@@ -323,8 +360,8 @@ def passing(corpus: Corpus, ids: list[int]) -> list[Row]:
     """Rows of those messages that the filters let through."""
     found = corpus.db.execute(
         # both parts are constants of this package; what people give is bound
-        f"SELECT {COLUMNS}, 1 FROM messages m JOIN sessions s ON s.key = m.session "
-        f"WHERE m.id IN (SELECT value FROM json_each(?)) AND {corpus.condition.sql}",  # noqa: S608
+        f"SELECT {COLUMNS}, 1 FROM messages m JOIN sessions s ON s.key = m.session "  # noqa: S608
+        f"WHERE m.id IN (SELECT value FROM json_each(?)) AND {corpus.condition.sql}",
         (json.dumps(ids), *corpus.condition.values),
     )
     return list(map(Row._make, found))

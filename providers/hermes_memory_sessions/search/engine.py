@@ -191,9 +191,9 @@ def _add_spans(corpus: Corpus, found: Candidates, question: Question) -> None:
 
 def _literal(corpus: Corpus, literal: str) -> list[Ranked]:
     rows = corpus.db.execute(
-        f"SELECT {pool.COLUMNS}, 1 FROM "
+        f"SELECT {pool.COLUMNS}, 1 FROM "  # noqa: S608
         "(SELECT * FROM messages ORDER BY id DESC LIMIT ?) m JOIN sessions s ON s.key = m.session "
-        f"WHERE instr(m.content, ?) > 0 AND {corpus.condition.sql} ORDER BY m.id DESC LIMIT ?",  # noqa: S608
+        f"WHERE instr(m.content, ?) > 0 AND {corpus.condition.sql} ORDER BY m.id DESC LIMIT ?",
         (LITERAL_DEPTH, literal, *corpus.condition.values, pool.BEST),
     )
     return [Ranked(row, 1.0) for row in map(Row._make, rows)]

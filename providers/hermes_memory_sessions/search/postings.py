@@ -76,3 +76,15 @@ def offsets(db: sqlite3.Connection, tokens: Iterable[str]) -> Offsets:
             else:
                 found[message] = [offset]
     return found
+
+
+def offsets_among(db: sqlite3.Connection, token: str, only: str) -> Offsets:
+    """Where ``token`` stands in the messages of ``only``, a JSON array of ids."""
+    found: Offsets = {}
+    for message, offset in db.execute(
+        "SELECT doc, offset FROM index_postings "
+        "WHERE term = ? AND doc IN (SELECT value FROM json_each(?))",
+        (token, only),
+    ):
+        found.setdefault(message, []).append(offset)
+    return found

@@ -5,6 +5,7 @@ The recipe and what each part is worth: spec/search.md section 2. The numbers: w
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -17,10 +18,9 @@ from .candidates import Candidates, Corpus, Row
 from .evidence import TermEvidence
 from .scripts import fold
 from .stems import stem
-from .weights import DEFAULT, Weights
+from .weights import DEFAULT, DEMOTED_SOURCES, Weights
 from .when import Span
 
-DEMOTED_SOURCES: Final = frozenset({"cron", "tool"})
 _DIALOGUE: Final = ("user", "assistant")
 _WHEN: Final = re.compile(
     r"\bwhen\b|\bwhat (?:day|date|month|year|time)\b|\bhow long\b|什么时候|哪天|何时|何時|いつ|언제",
@@ -78,7 +78,9 @@ def rank(
     """All candidates, and in answer to questions the replies beside them, best first."""
     if not candidates.rows:
         return []
-    around = _neighbours(corpus, candidates.rows.values())
+    # a keyword alone is not talked around: its messages are what was asked for
+    alone = len(candidates.evidence) == 1 and not question.asks
+    around = {} if alone else _neighbours(corpus, candidates.rows.values())
     links = _links(candidates.rows, around, weights)
     rows = _eligible(candidates.rows, around, links, asks=question.asks)
     evidence = _Spread(candidates, links, weights)
@@ -107,26 +109,25 @@ def _neighbours(corpus: Corpus, rows: Iterable[Row]) -> dict[tuple[int, int], Ro
         if row.role in _DIALOGUE:
             found[row.session, position] = row
     condition = corpus.condition
+    stretches = [
+        (session, low, high)
+        for session, positions in wanted.items()
+        for low, high in _ranges(
+            sorted(p for p in positions if p > 0 and (session, p) not in found)
+        )
+    ]
     # the session of a candidate has passed: only the message's own clauses are still open
-    sql = (
-        f"SELECT m.id, m.session, m.position, m.tokens, m.flags, m.ts, m.role, m.name, ?, "
-        f"({condition.message_sql}) FROM messages m "
-        "WHERE m.session = ? AND m.position BETWEEN ? AND ? AND m.state != ?"  # noqa: S608
+    rows_near = corpus.db.execute(
+        "SELECT m.id, m.session, m.position, m.tokens, m.flags, m.ts, m.role, m.name, '', "  # noqa: S608
+        f"({condition.message_sql}) FROM json_each(?) near CROSS JOIN messages m "
+        "WHERE m.session = json_extract(near.value, '$[0]') AND m.position BETWEEN "
+        "json_extract(near.value, '$[1]') AND json_extract(near.value, '$[2]') AND m.state != ?",
+        (*condition.message_values, json.dumps(stretches), schema.UNDONE),
     )
-    for session, positions in wanted.items():
-        missing = sorted(p for p in positions if p > 0 and (session, p) not in found)
-        for low, high in _ranges(missing):
-            values = (
-                sources[session],
-                *condition.message_values,
-                session,
-                low,
-                high,
-                schema.UNDONE,
-            )
-            for row in map(Row._make, corpus.db.execute(sql, values)):
-                if row.role in _DIALOGUE:
-                    found.setdefault((session, row.position), row)
+    for row in map(Row._make, rows_near):
+        if row.role in _DIALOGUE:
+            near = row._replace(source=sources[row.session])
+            found.setdefault((row.session, row.position), near)
     return found
 
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+DEMOTED_SOURCES: Final = frozenset({"cron", "tool"})
+"""Sources of sessions that no person took part in."""
 
 
 @dataclass(frozen=True, slots=True)

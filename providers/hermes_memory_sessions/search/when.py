@@ -70,6 +70,10 @@ _NUMBERS: Final = {
     **{w: i for i, w in enumerate(["a", "one", "two", "three", "four", "five", "six", "seven"]) if i},
     "a": 1, "an": 1, "a few": 3, "一": 1, "两": 2, "兩": 2, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7,
 }  # fmt: skip
+_LAST_UNITS: Final = re.compile(
+    r"(?:the\s+)?(?:last|past)\s+(?P<n>\d{1,4}|two|three|four|five|six|seven)\s+(?P<unit>hour|day|week|month|year)s?"
+    r"|(?:最近|过去|過去)(?P<n2>\d{1,4}|[一两兩二三四五六七])(?P<unit2>小时|小時|天|日|周|週|个月|個月|月|年)"
+)
 _WEEKDAY: Final = re.compile(
     rf"\b(?:last\s+|on\s+)?(?P<day>{'|'.join(_WEEKDAYS)})\b", re.IGNORECASE
 )
@@ -175,10 +179,17 @@ def moment(value: str | float, now: float, tz: tzinfo | None) -> tuple[float, fl
     if exact is not None and len(text) > 10:
         at = (exact if exact.tzinfo else exact.replace(tzinfo=tz)).timestamp()
         return at, at
+    counted = _LAST_UNITS.fullmatch(text.lower())
+    if counted:
+        unit = _UNITS[counted["unit"] or counted["unit2"]]
+        number = counted["n"] or counted["n2"]
+        count = int(number) if number.isdigit() else _NUMBERS[number]
+        return _back(_local(now, tz), unit, count).timestamp(), now
     for span in spans(text, now, tz) or spans(f"in {text}", now, tz):
-        if span.end:
-            return span.start, span.end
-        return _recurring(span, now, tz)
+        rest = text.lower().replace(span.words.lower(), " ", 1)
+        if re.sub(r"\b(?:in|on|at|the|of|since|from|until|during)\b", "", rest).strip(" ,.'\""):
+            return None  # half understood is not understood
+        return (span.start, span.end) if span.end else _recurring(span, now, tz)
     return None
 
 
