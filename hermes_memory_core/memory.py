@@ -30,6 +30,7 @@ from hermes_memory_core.session import OnExit, Session, checked_id
 from hermes_memory_core.storage.atomic import make_private_dir
 from hermes_memory_core.types import (
     LLM,
+    PROFILE_SCOPE,
     AgentContext,
     Decision,
     Health,
@@ -140,6 +141,18 @@ class Memory:
         """Note writes that wait for a person: list, diff, approve, reject."""
         return self._profile.pending
 
+    @property
+    def write_approval(self) -> bool:
+        """``memory.write_approval`` as it is in effect here; setting it writes ``config.yaml`` first."""
+        return self._profile.gate.write_approval
+
+    @write_approval.setter
+    def write_approval(self, on: bool) -> None:
+        from hermes_memory_core.config.edit import set_value
+
+        set_value(self._place.path, "memory.write_approval", on)
+        self._profile.gate.write_approval = on
+
     def now(self) -> float:
         """Epoch seconds by this memory's clock."""
         return self._profile.clock()
@@ -198,10 +211,11 @@ class Memory:
         """
         self._check()
         self._profile.sweep()
+        self._profile.crowd.saw(source, user_id, self._profile.history)
         scope = scope_for(self._profile.settings, source=source, user_id=user_id, chat_id=chat_id)
         if session_id is not None:
             checked_id(session_id)
-            found = self._attach(session_id, on_exit, scope_known=user_id or chat_id, scope=scope)
+            found = self._attach(session_id, on_exit, scope)
             if found is not None:
                 return found
         new_id = session_id or self._new_id()
@@ -226,11 +240,28 @@ class Memory:
             info = replace(info, title=title)
         return self._track(Session(self, self._profile, info, 0, on_exit))
 
-    def resume(self, text: str, *, on_exit: OnExit = "end") -> Session:
+    def resume(
+        self,
+        text: str,
+        *,
+        source: str | None = None,
+        user_id: str | None = None,
+        chat_id: str | None = None,
+        on_exit: OnExit = "end",
+    ) -> Session:
         """Go on with a stored conversation by id, unique prefix, or title, to the newest of its lineage.
 
+        Args:
+            text: Id, the beginning of one, or title.
+            source: Where the person who asks is; with isolation on it makes, together with ``user_id`` or
+                ``chat_id``, whose conversations are looked through.
+            user_id: Who asks.
+            chat_id: Where they ask.
+            on_exit: As in ``session``.
+
         Raises:
-            SessionNotFoundError: Nothing matches.
+            SessionNotFoundError: Nothing of theirs matches.
+            ScopeRequired: Isolation is on and neither a user nor a chat was named.
         """
         self._check()
         history = self._profile.history
@@ -239,8 +270,22 @@ class Memory:
                 "History is switched off, so there is nothing to go on with.",
                 hint="hermes config set memory.history_enabled true",
             )
-        record = history.resolve(text)
-        return self.session(record.source, record.id, on_exit=on_exit)
+        named = source or user_id or chat_id
+        scope = (
+            scope_for(
+                self._profile.settings, source=source or "cli", user_id=user_id, chat_id=chat_id
+            )
+            if named
+            else None
+        )
+        record = history.resolve(text, scope=scope)
+        return self.session(
+            record.source,
+            record.id,
+            user_id=record.user_id,
+            chat_id=record.chat_id,
+            on_exit=on_exit,
+        )
 
     # ------------------------------------------------------------ moving things along
 
@@ -367,9 +412,7 @@ class Memory:
         self._profile.open_sessions.put(info, turn_number=turns, cursor=cursor)
         self._profile.start_session(info, reason, previous)
 
-    def _attach(
-        self, session_id: str, on_exit: OnExit, *, scope_known: str | None, scope: Any
-    ) -> Session | None:
+    def _attach(self, session_id: str, on_exit: OnExit, scope: Scope) -> Session | None:
         """The session with this id, open or stored; None when there is no such session."""
         row = self._profile.open_sessions.get(session_id)
         if row is not None and not row.detached and not is_alive(row.holder):
@@ -378,32 +421,42 @@ class Memory:
             )  # its process died: it ends as a crash before it goes on
             row = None
         if row is None:
-            return self._resume(session_id, on_exit, scope_known, scope)
-        self._same_owner(row.info, scope_known, scope)
-        return self._track(self._take_over(row, on_exit))
+            return self._resume(session_id, on_exit, scope)
+        return self._track(self._take_over(row, on_exit, scope))
 
-    def _take_over(self, row: OpenSession, on_exit: OnExit) -> Session:
+    def _take_over(self, row: OpenSession, on_exit: OnExit, scope: Scope) -> Session:
+        info = replace(row.info, scope=self._scope_of(row.info))
+        self._same_owner(info, scope)
         ttl = self._profile.settings["memory"]["snapshot_ttl_s"]
-        if self._profile.clock() - row.last_seen > ttl:
-            self._profile.open_sessions.thaw(row.info.id)
-        self._profile.open_sessions.put(row.info)
-        return Session(self, self._profile, row.info, row.turn_number, on_exit)
+        if info != row.info or self._profile.clock() - row.last_seen > ttl:
+            # too old, or frozen before its owner's accounts were linked or isolation was switched on
+            self._profile.open_sessions.thaw(info.id)
+        self._profile.open_sessions.put(info)
+        return Session(self, self._profile, info, row.turn_number, on_exit)
 
-    def _resume(
-        self, session_id: str, on_exit: OnExit, scope_known: str | None, scope: Any
-    ) -> Session | None:
+    def _resume(self, session_id: str, on_exit: OnExit, scope: Scope) -> Session | None:
         history = self._profile.history
-        if history is None or history.session(session_id) is None:
+        known = history.session(session_id) if history is not None else None
+        if history is None or known is None:
             return None
-        record = history.resolve(session_id)
+        self._same_owner(self._info_from(known), scope)
+        record = history.resolve(session_id, scope=PROFILE_SCOPE)
         row = self._profile.open_sessions.get(record.id)
         if row is not None:
-            self._same_owner(row.info, scope_known, scope)
-            return self._track(self._take_over(row, on_exit))
+            return self._track(self._take_over(row, on_exit, scope))
         info = self._info_from(record)
-        self._same_owner(info, scope_known, scope)
+        self._same_owner(info, scope)
         self._begin(info, "resume", None)
         return self._track(Session(self, self._profile, info, record.turn_count, on_exit))
+
+    def _scope_of(self, info: SessionInfo | SessionRecord) -> Scope:
+        """Whose it is by the settings of now, not of when it was stored."""
+        return scope_for(
+            self._profile.settings,
+            source=info.source,
+            user_id=info.user_id,
+            chat_id=info.chat_id,
+        )
 
     def _info_from(self, record: SessionRecord) -> SessionInfo:
         return SessionInfo(
@@ -418,17 +471,13 @@ class Memory:
             model=record.model,
             parent_id=record.parent_id,
             agent_context=record.agent_context,  # type: ignore[arg-type] # as it was stored
-            scope=scope_for(
-                self._profile.settings,
-                source=record.source,
-                user_id=record.user_id,
-                chat_id=record.chat_id,
-            ),
+            scope=self._scope_of(record),
             started_at=record.started_at,
         )
 
-    def _same_owner(self, info: SessionInfo, scope_known: str | None, scope: Any) -> None:
-        if scope_known and info.scope != scope:
+    @staticmethod
+    def _same_owner(info: SessionInfo, scope: Scope) -> None:
+        if info.scope != scope:
             raise UsageError(
                 f"Session {info.id} belongs to another {scope.kind}; it was not opened.",
                 hint="leave `session_id` out to begin a new session",

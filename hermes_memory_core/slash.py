@@ -6,11 +6,11 @@ façade, like a host.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from hermes_memory_core.errors import SessionError, UsageError
-from hermes_memory_core.types import Origin, Scope, Target
+from hermes_memory_core.types import Note, Origin, Scope, Target
 
 if TYPE_CHECKING:
     from hermes_memory_core.memory import Memory
@@ -54,6 +54,9 @@ def _status(memory: Memory, _rest: str, _session: Session | None) -> str:
         lines.append(f"{layer['name']}: {layer['state']}{why}")
     for target, usage in (page["notes"] or {}).items():
         lines.append(f"{target}: {usage['percent']}% — {usage['chars']:,}/{usage['limit']:,} chars")
+    waiting = page["pending"] or {}
+    if waiting.get("count"):
+        lines.append(f"pending: {waiting['count']} changes wait for approval (/memory pending)")
     outbox = page["outbox"]
     if outbox["pending"] or outbox["dead"]:
         lines.append(f"outbox: {outbox['pending']} waiting, {outbox['dead']} refused")
@@ -83,7 +86,11 @@ def _add(memory: Memory, rest: str, session: Session | None) -> str:
         raise UsageError("There is nothing to remember.", hint="/memory add [user] TEXT")
     if memory.notes is None:
         return "Notes are switched off."
-    memory.notes.add(target, rest, scope=_scope(session), origin=_person(session))
+    write = memory.notes.add(target, rest, scope=_scope(session), origin=_person(session))
+    if not (write.before or write.after):
+        return f"That stands in {target} already; nothing was changed."
+    if write.status == "proposed":
+        return f"Not saved yet; it waits for approval as {write.id}."
     return f"Remembered in {target}."
 
 
@@ -91,14 +98,29 @@ def _remove(memory: Memory, rest: str, session: Session | None) -> str:
     if memory.notes is None:
         return "Notes are switched off."
     if not rest:
-        raise UsageError("Say which note.", hint="/memory remove ID or TEXT")
+        raise UsageError("Say which note.", hint="/memory remove [user] ID or TEXT")
     scope = _scope(session)
-    for note in memory.notes.list(scope=scope):
+    target, wanted = _holder(memory.notes.list(scope=scope), rest)
+    write = memory.notes.remove(target, wanted, scope=scope, origin=_person(session))
+    return f"Removed from {target}: {_one_line(write.before[0]) if write.before else rest}"
+
+
+def _holder(notes: Sequence[Note], rest: str) -> tuple[Target, str]:
+    """Which target the note is in, and the text or id that names it there."""
+    for note in notes:
         if note.id == rest:
-            memory.notes.remove(note.target, note.text, scope=scope, origin=_person(session))
-            return f"Removed from {note.target}: {_one_line(note.text)}"
-    write = memory.notes.remove("memory", rest, scope=scope, origin=_person(session))
-    return f"Removed from memory: {_one_line(write.before[0]) if write.before else rest}"
+            return note.target, rest
+    wanted = rest.casefold()
+    holders = dict.fromkeys(note.target for note in notes if wanted in note.text.casefold())
+    head, _, tail = rest.partition(" ")
+    if not holders and tail and head in ("user", "memory"):
+        return ("user" if head == "user" else "memory"), tail.strip()
+    if len(holders) > 1:
+        raise UsageError(
+            f"Notes of both targets hold {rest!r}; nothing was changed.",
+            hint=f"/memory remove user {rest}, or /memory remove memory {rest}",
+        )
+    return next(iter(holders), "memory"), rest
 
 
 def _log(memory: Memory, _rest: str, session: Session | None) -> str:
@@ -121,6 +143,67 @@ def _undo(memory: Memory, rest: str, session: Session | None) -> str:
         raise UsageError("Say which change.", hint="/memory log shows their ids")
     write = memory.notes.undo(rest, scope=_scope(session), origin=_person(session))
     return f"Taken back: {rest} (this is change {write.id})."
+
+
+def _pending(memory: Memory, rest: str, session: Session | None) -> str:
+    scope = _scope(session)
+    if rest:
+        item = memory.pending.get(rest, scope=scope)
+        return f"{item.id}: {item.why}\n{memory.pending.diff(rest, scope=scope)}"
+    items = memory.pending.list(scope=scope)
+    if not items:
+        return "No changes of the notes wait for approval."
+    lines = [f"{len(items)} waiting:"]
+    for item in items:
+        lines.append(f"{item.id}{'  [unattended]' if item.unattended else ''}  {item.summary}")
+        lines.append(f"    because {item.why}")
+    lines.append("→ /memory pending ID shows a change; /memory approve|reject ID or all decides")
+    return "\n".join(lines)
+
+
+def _approve(memory: Memory, rest: str, session: Session | None) -> str:
+    return _decide(memory, rest, session, "approve")
+
+
+def _reject(memory: Memory, rest: str, session: Session | None) -> str:
+    return _decide(memory, rest, session, "reject")
+
+
+def _decide(memory: Memory, rest: str, session: Session | None, verb: str) -> str:
+    ids = rest.split()
+    if not ids:
+        raise UsageError(f"Say what to {verb}.", hint=f"/memory {verb} ID, or /memory {verb} all")
+    decide = memory.pending.approve if verb == "approve" else memory.pending.reject
+    who = f"user {session.info.user_id}" if session and session.info.user_id else "person"
+    done = decide(*([] if ids == ["all"] else ids), scope=_scope(session), who=who)
+    if not done:
+        return "No changes of the notes wait for approval."
+    lines = []
+    for one in done:
+        if one.outcome == "failed":
+            lines.append(f"{one.id} failed: {one.error}")
+        else:
+            lines.append(f"{one.id} {one.outcome}: {one.summary}")
+    if any(one.outcome == "failed" for one in done):
+        lines.append("What failed still waits.")
+    return "\n".join(lines)
+
+
+def _approval(memory: Memory, rest: str, _session: Session | None) -> str:
+    """Show or set ``memory.write_approval``; where users are kept apart it is the owner's alone to set."""
+    if not rest:
+        return f"memory.write_approval is {'on' if memory.write_approval else 'off'}."
+    words = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
+    wanted = words.get(rest.lower())
+    if wanted is None:
+        raise UsageError(f"{rest!r} is neither on nor off.", hint="/memory approval on | off")
+    if memory.settings.get("memory.isolation") != "profile":
+        raise UsageError(
+            "This memory is kept apart for several people, so its owner sets this, not a chat.",
+            hint=f"hermes config set memory.write_approval {str(wanted).lower()}",
+        )
+    memory.write_approval = wanted
+    return f"memory.write_approval is {'on' if wanted else 'off'} now."
 
 
 def _search(memory: Memory, rest: str, session: Session | None) -> str:
@@ -183,6 +266,10 @@ MEMORY: dict[str, Command] = {
     "remove": _remove,
     "log": _log,
     "undo": _undo,
+    "pending": _pending,
+    "approve": _approve,
+    "reject": _reject,
+    "approval": _approval,
 }
 OTHERS: dict[str, Command] = {
     "search": _search,

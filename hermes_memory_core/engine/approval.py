@@ -100,7 +100,9 @@ class Gate:
         ask: Ask | None,
         tell: Callable[[Notice], None],
     ) -> None:
-        self._memory = settings["memory"]
+        self.write_approval = bool(settings["memory"]["write_approval"])
+        """``memory.write_approval``, as it is now."""
+        self._reviews = settings["memory"]["nudge_interval"] != 0
         self._waiting = waiting
         self._ask = ask
         self._tell = tell
@@ -111,11 +113,7 @@ class Gate:
         Raises:
             StoreError: It should wait for a person and could not be kept: nothing is written, nothing waits.
         """
-        outcome, why = outcome_of(
-            write,
-            write_approval=bool(self._memory["write_approval"]),
-            reviews=self._memory["nudge_interval"] != 0,
-        )
+        outcome, why = outcome_of(write, write_approval=self.write_approval, reviews=self._reviews)
         if outcome == "ask":
             answer = self._answer(write)
             if answer is not None and answer.outcome in ("allow", "deny"):

@@ -25,6 +25,7 @@ from hermes_memory_core.engine.outbox import Outbox, OutboxLimits, dump_write
 from hermes_memory_core.engine.recall import Gatherer
 from hermes_memory_core.engine.roster import Place, Roster, Services
 from hermes_memory_core.engine.runtime import Runtime
+from hermes_memory_core.engine.scopes import Crowd
 from hermes_memory_core.engine.spill import Spill, SpillSettings
 from hermes_memory_core.errors import HermesMemoryError, StoreError
 from hermes_memory_core.types import (
@@ -95,6 +96,7 @@ class OpenProfile:
             synchronous="NORMAL" if history_on else "FULL",
         )
         self.notices = Notices(self.runtime, notify)
+        self.crowd = Crowd(self.settings, self.notices.tell)
         self.open_sessions = OpenSessions(self.runtime)
         self.figures = Figures(self.runtime)
         limits = self.settings["memory"]["outbox"]
@@ -289,7 +291,7 @@ class OpenProfile:
         """What becomes of a proposed note write; see ``engine/approval.py``."""
         if write.origin.who == "person":
             return Decision("allow")
-        return self._gate.decide(write)
+        return self.gate.decide(write)
 
     @cached_property
     def waiting(self) -> PendingWrites:
@@ -299,14 +301,15 @@ class OpenProfile:
         return PendingWrites(self.place.path, self.clock)
 
     @cached_property
-    def _gate(self) -> Gate:
+    def gate(self) -> Gate:
+        """Who may write a note at once."""
         from hermes_memory_core.engine.approval import Gate
 
         return Gate(self.settings, self.waiting, self._approve, self.notices.tell)
 
     @cached_property
     def pending(self) -> Pending:
-        """What ``memory.pending`` is."""
+        """``memory.pending``."""
         from hermes_memory_core.engine.approval import Pending
 
         return Pending(

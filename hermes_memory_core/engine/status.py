@@ -41,7 +41,7 @@ def collect(profile: OpenProfile, *, check: bool = False) -> dict[str, Any]:
         "spills": _spills(profile),
         "sessions_open": len(profile.open_sessions.all()),
         "isolation": profile.settings["memory"]["isolation"],
-        "write_approval": profile.settings["memory"]["write_approval"],
+        "write_approval": _write_approval(profile),
         "notices": _notices(profile),
         "problems": problems,
     }
@@ -251,6 +251,13 @@ def _pending(profile: OpenProfile) -> dict[str, Any]:
         "reasons": [{"why": why, "count": count} for why, count in reasons.most_common()],
         "unreadable": sum(not one.foreign for one in profile.waiting.unreadable()),
     }
+
+
+def _write_approval(profile: OpenProfile) -> bool:
+    """As it is in effect: a slash command may have set it since the settings were read."""
+    gate = profile.__dict__.get("gate")  # made on first use only
+    setting = profile.settings["memory"]["write_approval"]
+    return bool(gate.write_approval if gate is not None else setting)
 
 
 def _spills(profile: OpenProfile) -> dict[str, int]:
