@@ -312,6 +312,7 @@ class Session:
             history = self._profile.history
             stored = history.set_title(self.id, title) if history is not None else title
             self._info = replace(self._info, title=stored)
+            self._profile.open_sessions.rename(self._info)
             return stored
 
     # ------------------------------------------------------------ the end
@@ -438,9 +439,7 @@ class Session:
         queued = False
         try:
             with profile.runtime.write() as db:
-                profile.open_sessions.refresh(
-                    self._info, turn.number, ref.end if ref else None, db=db
-                )
+                profile.open_sessions.advance(self.id, turn.number, ref.end if ref else None, db=db)
                 if not turn.interrupted:
                     queued = profile.observe(
                         "sync_turn",

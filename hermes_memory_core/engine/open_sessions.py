@@ -60,20 +60,20 @@ class OpenSessions:
                 _row(row) for row in db.execute("SELECT * FROM open_sessions ORDER BY last_seen")
             ]
 
-    def refresh(
-        self,
-        info: SessionInfo,
-        turn_number: int,
-        cursor: int | None = None,
-        *,
-        db: sqlite3.Connection,
+    def advance(
+        self, session_id: str, turn_number: int, cursor: int | None, *, db: sqlite3.Connection
     ) -> None:
-        """A turn was completed, or the session's own data changed; inside the caller's transaction."""
+        """A turn was completed; inside the caller's transaction."""
         db.execute(
-            "UPDATE open_sessions SET info=?, turn_number=?, last_seen=?,"
-            " cursor=coalesce(?, cursor) WHERE id=?",
-            (dump_session(info), turn_number, self._runtime.clock(), cursor, info.id),
+            "UPDATE open_sessions SET turn_number=?, last_seen=?, cursor=coalesce(?, cursor)"
+            " WHERE id=?",
+            (turn_number, self._runtime.clock(), cursor, session_id),
         )
+
+    def rename(self, info: SessionInfo) -> None:
+        """The session's own data changed (its title)."""
+        with self._runtime.write() as db:
+            db.execute("UPDATE open_sessions SET info=? WHERE id=?", (dump_session(info), info.id))
 
     def freeze(self, session_id: str, snapshot: str) -> None:
         """Keep the system prompt for replay."""
