@@ -120,6 +120,7 @@ def update(
                 _apply(state, plan)
             except HermesMemoryError as error:  # one plugin that cannot be updated stops no other
                 failures.append(error)
+                tell_said(state, error)
                 if not state.json:
                     state.failure(error)
                 done.append({"name": name, "changes": [], "error": error.to_dict()})
@@ -152,7 +153,11 @@ def _environment(state: State, program: str | None) -> Iterator[tuple[Installer,
 
     with file_lock(state.root() / LOCK_NAME, timeout_s=5.0):
         installer, before = installer_for(state, program)
-        yield installer, before
+        try:
+            yield installer, before
+        except HermesMemoryError as error:
+            tell_said(state, error)
+            raise
 
 
 def installer_for(state: State, program: str | None) -> tuple[Installer, Snapshot]:
@@ -186,13 +191,15 @@ def _apply(state: State, plan: Plan) -> Outcome:
 
     try:
         return apply(plan)
-    except HermesMemoryError as error:
-        said = str(error.details.get("said", ""))
-        if said and state.verbose:
-            state.say(output.clean(said))
-        raise
     finally:
         discover.forget_cache()
+
+
+def tell_said(state: State, error: HermesMemoryError) -> None:
+    """With -v: what the installer itself said."""
+    said = str(error.details.get("said", ""))
+    if said and state.verbose:
+        state.say(output.clean(said))
 
 
 def _agreed(

@@ -124,7 +124,7 @@ _REASONS = (
     ),
     (
         (
-            r"no matching distribution|not found in the package registry|could not find a version"
+            r"no matching distribution|was not found in|could not find a version"
             r"|there are no versions|no versions of"
         ),
         "no such package, or no version of it that fits, is on the package index",
@@ -164,7 +164,7 @@ def explain(program: str, said: str) -> PluginInstallError:
     lines = [line for line in lines if not line.startswith("[notice]")]
     reason, hint, again = next(
         (row[1:] for row in _REASONS if re.search(row[0], text, re.IGNORECASE)),
-        ("it failed", "", False),
+        (f"it failed ({lines[-1][:200]})" if lines else "it failed without a word", "", False),
     )
     if core and "reached" not in reason:
         from hermes_memory_core.version import VERSION

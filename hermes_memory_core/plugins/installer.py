@@ -108,7 +108,7 @@ class Installer:
         if self.program == "uv":
             options = ["--python", self.python, "--dry-run", "--constraints", str(constraints)]
             for name in upgrade:
-                options += ["--upgrade-package", name, "--refresh-package", name]
+                options += ["--upgrade-package", name]
             answer = self._run([*self._base, "install", *options, *asked], RESOLVE_TIMEOUT_S)
             return parse_uv(answer.stderr)
         options = ["--dry-run", "--quiet", "--report", "-", "--constraint", str(constraints)]
