@@ -223,9 +223,9 @@ class Group(Command, click.Group):
 
 
 def option_target(*, both: bool = False) -> Callable[[Any], Any]:
-    """``-t/--target``: memory, user, and ``all`` where both make sense."""
+    """``-t/--target``: memory, user, and ``all`` where both make sense; with ``option_whose``."""
     choices = ["memory", "user", *(["all"] if both else [])]
-    return click.option(
+    target = click.option(
         "-t",
         "--target",
         type=click.Choice(choices),
@@ -233,3 +233,18 @@ def option_target(*, both: bool = False) -> Callable[[Any], Any]:
         show_default=both,
         help="MEMORY.md (the agent's notes) or USER.md (who the user is).",
     )
+    return lambda function: target(option_whose(function))
+
+
+def option_whose(function: Any) -> Any:
+    """``--user`` and ``--chat``: whose memory, where ``memory.isolation`` keeps it apart (``State.scope``)."""
+    for kind, example in (("chat", "telegram:-42"), ("user", "telegram:111")):
+        function = click.option(
+            f"--{kind}",
+            f"whose_{kind}",
+            metavar="SOURCE:ID",
+            expose_value=False,
+            callback=_keep,
+            help=f"Whose memory, where it is kept per {kind}, for example {example}.",
+        )(function)
+    return function

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_memory_core.cli import output
-from hermes_memory_core.cli.base import Command, option_target
+from hermes_memory_core.cli.base import Command, option_target, option_whose
 from hermes_memory_core.cli.notes_read import (
     ADD_SOMETHING,
     ALL,
@@ -80,6 +80,7 @@ def _summary(change: NoteWrite) -> str:
 
 @click.command("diff", cls=Command)
 @click.argument("change_id", metavar="[CHANGE]", required=False)
+@option_whose
 @click.pass_obj
 def diff(state: State, change_id: str | None) -> None:
     """Show what CHANGE took away and put in, line by line; the newest change when none is named."""
@@ -105,6 +106,7 @@ def _unified(change: NoteWrite) -> str:
 
 @click.command("undo", cls=Command)
 @click.argument("change_id", metavar="[CHANGE]", required=False)
+@option_whose
 @click.option("--dry-run", is_flag=True, help="Show what would come back and write nothing.")
 @click.pass_obj
 def undo(state: State, change_id: str | None, dry_run: bool) -> None:

@@ -10,22 +10,34 @@ import os
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from hermes_memory_core.cli import output
 from hermes_memory_core.cli.naming import Naming
-from hermes_memory_core.errors import HermesMemoryError, UsageError
+from hermes_memory_core.errors import HermesMemoryError, ScopeRequired, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from hermes_memory_core.config import LoadedConfig
     from hermes_memory_core.memory import Memory
-    from hermes_memory_core.types import HistoryStore, NotesStore, Notice
+    from hermes_memory_core.types import HistoryStore, NotesStore, Notice, Scope
 
 NO_PLUGINS = "HERMES_MEMORY_NO_PLUGINS"
+
+
+class _NotesOf:
+    """The notes store with one scope filled in: commands need not know that there are several."""
+
+    def __init__(self, store: NotesStore, scope: Scope) -> None:
+        self._store = store
+        self._scope = scope
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return partial(getattr(self._store, name), scope=self._scope)
 
 
 class State:
@@ -40,6 +52,8 @@ class State:
         self.quiet = False
         self.color: bool | None = None
         self.no_input = False
+        self.whose_user: str | None = None
+        self.whose_chat: str | None = None
         self.no_plugins = os.environ.get(NO_PLUGINS, "") not in ("", "0")
 
     def keep(self, name: str, value: Any) -> None:
@@ -100,12 +114,12 @@ class State:
 
         return resolve_profile(self.root(), self.profile).path
 
-    @staticmethod
-    def notes(memory: Memory) -> NotesStore:
-        """The notes store.
+    def notes(self, memory: Memory) -> NotesStore:
+        """The notes store; with ``--user`` or ``--chat`` that one's notes only.
 
         Raises:
             UsageError: The ``files`` provider is switched off or did not load.
+            ScopeRequired: Notes are kept apart and nobody was named.
         """
         store = memory.notes
         if store is None:
@@ -113,7 +127,26 @@ class State:
                 "The notes of this profile are switched off, or the built-in `files` did not load.",
                 hint="hermes memory status",
             )
-        return store
+        scope = self.scope(memory)
+        isolation = memory.settings.get("memory.isolation")
+        if scope is None and isolation != "profile":
+            raise ScopeRequired(
+                f"Notes are kept per {isolation} in this profile; name the {isolation} you mean.",
+                hint=f"add --{isolation} SOURCE:ID; who there is: hermes memory identity list",
+            )
+        return store if scope is None else _NotesOf(store, scope)
+
+    def scope(self, memory: Memory) -> Scope | None:
+        """Whose memory ``--user`` or ``--chat`` names; None when neither was given.
+
+        Raises:
+            UsageError: They name nobody, or this profile keeps nobody apart that way.
+        """
+        if self.whose_user is None and self.whose_chat is None:
+            return None
+        from hermes_memory_core.engine.scopes import scope_named
+
+        return scope_named(memory.settings.plain, user=self.whose_user, chat=self.whose_chat)
 
     @staticmethod
     def history(memory: Memory) -> HistoryStore:
