@@ -117,9 +117,7 @@ class Harness:
         try:
             return self.construct(profile, config=config, secrets=secrets)
         except ConfigError as error:
-            if self.strict and (self.config or self.secrets):
-                raise CheckFailed(error.message, "mend `provider_config` of the test") from error
-            raise Skip(f"it needs configuration: {error.message}", wanting=True) from error
+            raise self._not_configured(error) from error
         except GUARDED as error:
             raise CheckFailed(
                 f"Constructing it raised {type(error).__name__}: {error}",
@@ -219,7 +217,10 @@ class Harness:
         """
         place = self.place()
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self.context()  # a wrong configuration is told here, before the engine only reports it
+        try:
+            self.context()
+        except ConfigError as error:  # told here; the engine would only report it
+            raise self._not_configured(error) from error
         settings = _merged(self._settings_given, {"providers": {self.name: self.config}})
         # JSON is YAML
         (place / "config.yaml").write_text(json.dumps(settings, default=str), encoding="utf-8")
@@ -234,6 +235,11 @@ class Harness:
         options = {"notify": self.witness.notices.append, **options}
         with Memory.open(self.root / "home", providers=providers, **options) as memory:
             yield memory
+
+    def _not_configured(self, error: ConfigError) -> Skip | CheckFailed:
+        if self.strict and (self.config or self.secrets):
+            return CheckFailed(error.message, "mend `provider_config` of the test")
+        return Skip(f"it needs configuration: {error.message}", wanting=True)
 
     def _named(self) -> type:
         if in_process_name(self.provider) == self.name:

@@ -70,9 +70,12 @@ def tools_are_described(h: Harness) -> str | None:
                 f"`{tool.name}` has no description.", "say when to call it and what comes back"
             )
         for name, schema in _properties(tool).items():
-            if not isinstance(schema, Mapping) or not str(schema.get("description", "")).strip():
+            described = isinstance(schema, Mapping) and (
+                schema.get("description") or "enum" in schema
+            )
+            if not described and name not in tool.description:
                 raise CheckFailed(
-                    f"`{name}` of `{tool.name}` has no description.", "one sentence for the model"
+                    f"`{name}` of `{tool.name}` is described nowhere.", "one sentence for the model"
                 )
     return None
 
