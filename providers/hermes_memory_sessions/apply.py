@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Final
 from . import schema
 from .database import raise_ids, reserve_ids
 from .search import Index, MessageRow
-from .transcript import Event, messages_in, read_lines, session_info
+from .transcript import Event, finite, messages_in, plain, read_lines, session_info, whole
 from .writer import Written
 
 PREVIEW_CHARS: Final = 60
@@ -169,8 +169,20 @@ class Applier:
 
     def _apply(self, cursor: _Cursor, event: Event) -> None:
         handler = self._handlers.get(event["type"])
-        if handler is not None:
+        if handler is None:
+            return
+        try:
             handler(self, cursor, event)
+        except (
+            TypeError,
+            ValueError,
+            AttributeError,
+            OverflowError,
+            RecursionError,
+            sqlite3.InterfaceError,
+            sqlite3.ProgrammingError,
+        ):  # a line nobody of us wrote: stepped over and counted, or it would keep all others from being read
+            self.skipped += 1
 
     def _session(self, cursor: _Cursor, event: Event) -> None:
         fields = event.get("session")
@@ -197,8 +209,8 @@ class Applier:
                 info.lineage,
                 info.agent_context,
                 info.scope.key,
-                info.started_at or event.get("at", 0.0),
-                info.started_at or event.get("at", 0.0),
+                info.started_at or finite(event.get("at"), 0.0),
+                info.started_at or finite(event.get("at"), 0.0),
                 reopened,
                 reopened,
                 cursor.key,
@@ -207,8 +219,8 @@ class Applier:
 
     def _messages(self, cursor: _Cursor, event: Event) -> None:
         turn = event.get("turn") if event["type"] == "turn" else None
-        number = int(turn.get("number") or 0) if isinstance(turn, dict) else 0
-        at = float(event.get("at") or 0.0)
+        number = whole(turn.get("number")) if isinstance(turn, dict) else 0
+        at = finite(event.get("at"), 0.0)
         for fields in messages_in(event):
             row = self._row(cursor, fields, number, at)
             self._rows.append(row)
@@ -222,23 +234,22 @@ class Applier:
     @staticmethod
     def _row(cursor: _Cursor, fields: dict[str, Any], number: int, at: float) -> MessageRow:
         calls = fields.get("tool_calls")
-        stamp = fields.get("ts")
         return MessageRow(
             id=fields["id"],
             session=cursor.key,
             role=str(fields.get("role", "user")),
             content=str(fields.get("content", "")),
-            ts=float(stamp) if isinstance(stamp, int | float) else at,
+            ts=finite(fields.get("ts"), at),
             turn=number,
-            name=fields.get("name"),
-            tool_name=fields.get("tool_name"),
-            tool_call_id=fields.get("tool_call_id"),
+            name=plain(fields.get("name")),
+            tool_name=plain(fields.get("tool_name")),
+            tool_call_id=plain(fields.get("tool_call_id")),
             tool_calls=json.dumps(calls, ensure_ascii=False) if calls else None,
         )
 
     def _title(self, cursor: _Cursor, event: Event) -> None:
         self._db.execute(
-            "UPDATE sessions SET title = ? WHERE key = ?", (event.get("title"), cursor.key)
+            "UPDATE sessions SET title = ? WHERE key = ?", (plain(event.get("title")), cursor.key)
         )
 
     def _update(self, cursor: _Cursor, event: Event) -> None:
@@ -247,7 +258,10 @@ class Applier:
             return
         for name, statement in _UPDATES.items():
             if name in fields:
-                self._db.execute(statement, (fields[name], cursor.key))
+                words = name in ("model", "source")
+                value = plain(fields[name]) if words else whole(fields[name])
+                if value is not None or name == "model":
+                    self._db.execute(statement, (value, cursor.key))
 
     def _undo(self, cursor: _Cursor, event: Event) -> None:
         self._flush()
@@ -271,14 +285,16 @@ class Applier:
     def _end(self, cursor: _Cursor, event: Event) -> None:
         self._db.execute(
             "UPDATE sessions SET ended_at = ?, end_reason = ? WHERE key = ? AND ended_at IS NULL",
-            (event.get("at"), event.get("reason"), cursor.key),
+            (finite(event.get("at"), 0.0), plain(event.get("reason")), cursor.key),
         )
 
     def _own(self, cursor: _Cursor, event: Event) -> list[int]:
         """Those of the event's message ids that belong to its session: a line cannot touch another's."""
+        named = event.get("message_ids")
+        ids = [id_ for id_ in named if whole(id_)] if isinstance(named, list | tuple) else []
         rows = self._db.execute(
             "SELECT m.id FROM json_each(?) j JOIN messages m ON m.id = j.value WHERE m.session = ?",
-            (json.dumps(event.get("message_ids") or []), cursor.key),
+            (json.dumps(ids), cursor.key),
         )
         return [row[0] for row in rows]
 

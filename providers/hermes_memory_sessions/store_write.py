@@ -11,7 +11,18 @@ from hermes_memory_core.types import Message, SessionInfo, StartReason, Turn, Tu
 
 from . import schema
 from .base import StoreBase
-from .transcript import Event, decode, event, message_fields, message_of, session_info
+from .transcript import (
+    Event,
+    decode,
+    event,
+    finite,
+    message_fields,
+    message_of,
+    messages_in,
+    plain,
+    session_info,
+    whole,
+)
 
 
 class WriteMixin(StoreBase):
@@ -233,16 +244,17 @@ class WriteMixin(StoreBase):
 
 def turn_of(session_id: str, item: Event) -> Turn:
     """The ``Turn`` of a turn line."""
-    head = item.get("turn") or {}
-    messages = tuple(message_of(fields) for fields in item.get("messages") or ())
+    head = item.get("turn")
+    head = head if isinstance(head, dict) else {}
+    messages = tuple(message_of(fields) for fields in messages_in(item))
     return Turn(
         id=str(head.get("id", "")),
         session_id=session_id,
-        number=int(head.get("number") or 0),
-        user=head.get("user", _first_user(messages)),
-        assistant=head.get("assistant", _last_reply(messages)),
+        number=whole(head.get("number")),
+        user=plain(head.get("user", _first_user(messages))) or "",
+        assistant=plain(head.get("assistant", _last_reply(messages))) or "",
         messages=messages,
-        at=float(item.get("at") or 0.0),
+        at=finite(item.get("at"), 0.0),
         interrupted=bool(head.get("interrupted")),
     )
 

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+from hermes_memory_core.errors import UsageError
 from hermes_memory_core.types import Message, Scope, SessionInfo
 
 VERSION: Final = 1
@@ -99,15 +100,25 @@ def event(type_: str, at: float, **fields: Any) -> Event:
 
 
 def encode(item: Event) -> tuple[bytes, Event]:
-    """The line's bytes, newline included, and the event as a reader will get it back."""
+    """The line's bytes, newline included, and the event as a reader will get it back.
+
+    Raises:
+        UsageError: Something in it is nested so deeply that no reader could take it in again.
+    """
     try:
-        return _dump(item), item
-    except (
-        TypeError,
-        ValueError,
-    ):  # a surrogate, NaN or an object JSON does not know: the rare way round
-        item = clean(item)
-        return _dump(item), item
+        try:
+            return _dump(item), item
+        except (
+            TypeError,
+            ValueError,
+        ):  # a surrogate, NaN or an object JSON does not know: the rare way round
+            item = clean(item)
+            return _dump(item), item
+    except RecursionError as error:
+        raise UsageError(
+            "A message holds a value nested too deeply to be kept; nothing was saved.",
+            hint="pass such a value as text",
+        ) from error
 
 
 def _dump(item: Event) -> bytes:
@@ -125,6 +136,8 @@ def decode(raw: bytes) -> Event | None:
     """The event of one line; None when it is not one (torn, damaged, another program's)."""
     try:
         item = json.loads(raw)
+        if b"\\u" in raw:  # only an escape can spell a lone surrogate, which no store can hold
+            item = clean(item)
     except (ValueError, RecursionError):
         return None
     if not isinstance(item, dict) or not isinstance(item.get("type"), str):
@@ -153,7 +166,8 @@ def session_of(path: Path) -> str | None:
                 if line.event is None:
                     continue
                 if line.event["type"] == "session":
-                    return str(line.event.get("session", {}).get("id") or "") or None
+                    fields = line.event.get("session")
+                    return plain(fields.get("id")) or None if isinstance(fields, dict) else None
                 return path.name.removesuffix(SUFFIX)  # its first line is damaged, the rest is ours
     except OSError:
         return None
@@ -184,23 +198,35 @@ def session_fields(session: SessionInfo) -> dict[str, Any]:
 
 
 def session_info(fields: Mapping[str, Any]) -> SessionInfo:
-    """The ``SessionInfo`` a session line describes."""
-    scope = fields.get("scope") or {}
+    """The ``SessionInfo`` a session line describes; a value of a wrong kind counts as left out.
+
+    Never raises: one odd line must not keep the others from being read.
+    """
+    scope = fields.get("scope")
+    scope = scope if isinstance(scope, Mapping) else {}
+    id_ = plain(fields.get("id")) or ""
     return SessionInfo(
-        id=str(fields.get("id", "")),
-        lineage=str(fields.get("lineage") or fields.get("id", "")),
-        profile=str(fields.get("profile", "default")),
-        source=str(fields.get("source", "cli")),
-        title=fields.get("title"),
-        user_id=fields.get("user_id"),
-        chat_id=fields.get("chat_id"),
-        cwd=fields.get("cwd"),
-        model=fields.get("model"),
-        parent_id=fields.get("parent_id"),
-        agent_context=fields.get("agent_context", "primary"),
-        scope=Scope(scope.get("kind", "profile"), scope.get("id")),
-        started_at=float(fields.get("started_at") or 0.0),
+        id=id_,
+        lineage=plain(fields.get("lineage")) or id_,
+        profile=plain(fields.get("profile")) or "default",
+        source=plain(fields.get("source")) or "cli",
+        title=plain(fields.get("title")),
+        user_id=plain(fields.get("user_id")),
+        chat_id=plain(fields.get("chat_id")),
+        cwd=plain(fields.get("cwd")),
+        model=plain(fields.get("model")),
+        parent_id=plain(fields.get("parent_id")),
+        agent_context=plain(fields.get("agent_context")) or "primary",  # type: ignore[arg-type]
+        scope=Scope(plain(scope.get("kind")) or "profile", plain(scope.get("id"))),  # type: ignore[arg-type]
+        started_at=finite(fields.get("started_at"), 0.0),
     )
+
+
+def plain(value: Any) -> str | None:
+    """A word as a column takes it: text, a number as its digits; None for everything else."""
+    if isinstance(value, str):
+        return value
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def message_fields(message: Message, message_id: int, at: float) -> dict[str, Any]:
@@ -210,7 +236,7 @@ def message_fields(message: Message, message_id: int, at: float) -> dict[str, An
         "id": message_id,
         "role": message.role,
         "content": content if isinstance(content, str) else str(content or ""),
-        "ts": _finite(message.timestamp, at),
+        "ts": finite(message.timestamp, at),
     }
     for key in ("name", "tool_name", "tool_call_id"):
         value = getattr(message, key)
@@ -223,14 +249,15 @@ def message_fields(message: Message, message_id: int, at: float) -> dict[str, An
 
 def message_of(fields: Mapping[str, Any]) -> Message:
     """The message that ``message_fields`` kept."""
+    calls = fields.get("tool_calls")
     return Message(
         role=str(fields.get("role", "user")),
         content=str(fields.get("content", "")),
-        name=fields.get("name"),
-        tool_name=fields.get("tool_name"),
-        tool_call_id=fields.get("tool_call_id"),
-        tool_calls=tuple(fields.get("tool_calls") or ()),
-        timestamp=_finite(fields.get("ts"), 0.0),
+        name=plain(fields.get("name")),
+        tool_name=plain(fields.get("tool_name")),
+        tool_call_id=plain(fields.get("tool_call_id")),
+        tool_calls=tuple(calls) if isinstance(calls, list | tuple) else (),
+        timestamp=finite(fields.get("ts"), 0.0),
         id=fields.get("id"),
     )
 
@@ -245,14 +272,21 @@ def messages_in(item: Event) -> list[dict[str, Any]]:
         return []
     return [
         fields
-        for fields in found or ()
+        for fields in (found if isinstance(found, list | tuple) else ())
         if isinstance(fields, dict)
         and isinstance(fields.get("id"), int)
         and 0 < fields["id"] <= MAX_MESSAGE_ID
     ]
 
 
-def _finite(value: Any, default: float) -> float:
-    if isinstance(value, int | float) and math.isfinite(value):
-        return float(value)
-    return default
+def whole(value: Any) -> int:
+    """The number if a column can hold it, else 0."""
+    return value if isinstance(value, int) and abs(value) <= MAX_MESSAGE_ID else 0
+
+
+def finite(value: Any, default: float) -> float:
+    """The number as a float; ``default`` for what is none, or too large to be one."""
+    try:
+        return float(value) if math.isfinite(value) else default
+    except (TypeError, OverflowError):
+        return default

@@ -26,7 +26,7 @@ from hermes_memory_core.types import ForgetReceipt, Scope
 from .apply import one_line
 from .base import StoreBase
 from .search import Index
-from .transcript import Line, encode, event, fill, messages_in, read_lines
+from .transcript import Line, encode, event, fill, messages_in, plain, read_lines
 from .writer import DAMAGED
 
 TRASH: Final = "trash"
@@ -336,8 +336,10 @@ def _describe(path: Path, default: str) -> tuple[str, str | None, int]:
                 continue
             count += len(messages_in(line.event))
             if line.event["type"] == "session":
-                id_ = str(line.event["session"].get("id", id_))
-                title = line.event["session"].get("title", title)
+                fields = line.event.get("session")
+                if isinstance(fields, dict):
+                    id_ = plain(fields.get("id")) or id_
+                    title = plain(fields.get("title")) or title
             elif line.event["type"] == "title":
-                title = line.event.get("title")
+                title = plain(line.event.get("title"))
     return id_, title, count

@@ -89,5 +89,7 @@ def test_no_line_of_the_wrong_kind_keeps_history_from_being_read(home, kind):
             assert session.end_turn("the third pelican", "noted").saved
         assert len(memory.history.search("third pelican")) >= 1
         assert list(memory.history.turns_after("victim", 0))
+        assert memory.history.messages("victim")
+        memory.history.sessions(limit=-1)
         memory.history.rebuild()
         assert len(memory.history.search("third pelican")) >= 1
