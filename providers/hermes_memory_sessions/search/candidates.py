@@ -20,8 +20,9 @@ from .edges import judge, needs_judging
 from .evidence import TermEvidence, allowed, gather, rarity, union
 from .filters import Condition
 from .index import searchable_text
-from .postings import Offsets, expansions, offsets, offsets_among, reach, totals
+from .postings import Offsets, about, among, expansions, ids, offsets, offsets_among, reach, totals
 from .scripts import compatible, fold
+from .snippet import Marker
 from .syntax import Node, Term, excluded, plain, terms
 from .weights import DEMOTED_SOURCES
 
@@ -34,9 +35,6 @@ FAINT: Final = 0.1
 
 ALL_POSTINGS: Final = 4_000
 """Up to so many postings of a query are read whole (1 µs each); beyond, the best messages are chosen first."""
-
-EXACT_POSTINGS: Final = 25_000
-"""Terms in more messages than this count once per message: walking their postings would cost 3 ms and more."""
 
 PRUNE_FROM: Final = 50_000
 """Messages in a store from which on frequent terms do not bring in candidates."""
@@ -136,14 +134,13 @@ def _whole(corpus: Corpus, node: Node, wanted: list[Term], refused: list[Term]) 
 
     evidence = {term: gather(term, lookup, corpus.messages) for term in [*wanted, *refused]}
     kept = [evidence[term] for term in wanted]
-    ids = allowed(node, evidence)
-    if ids is None:
-        ids = union(kept)
-    found = _filled(corpus, kept, _by_weight(ids, kept), pruned=False)
+    matching = allowed(node, evidence)
+    if matching is None:
+        matching = union(kept)
+    found = _filled(corpus, kept, _by_weight(matching, kept), pruned=False)
     short = [one for one in kept if needs_judging(one.term)]
     if short:
-        ids = union(short) & found.rows.keys()
-        texts = dict(_texts(corpus, ids))
+        texts = dict(_texts(corpus, union(short) & found.rows.keys()))
         for one in short:
             judge(one, texts)
         _drop_unfounded(found, node)
@@ -173,14 +170,14 @@ def _begins(prefix: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![^\W_]){re.escape(prefix)}")
 
 
-def _by_weight(ids: set[int], evidence: list[TermEvidence]) -> list[int]:
+def _by_weight(messages: set[int], evidence: list[TermEvidence]) -> list[int]:
     """Likeliest first; of equals the newest."""
-    weight = dict.fromkeys(ids, 0.0)
+    weight = dict.fromkeys(messages, 0.0)
     for one in evidence:
         for message in one.frequency:
             if message in weight:
                 weight[message] += one.rarity * one.share.get(message, 1.0)
-    order = sorted(ids, key=lambda message: (-weight[message], -message))
+    order = sorted(messages, key=lambda message: (-weight[message], -message))
     if len(order) > FEW:
         faint = FAINT * weight[order[0]]
         while len(order) > FEW and weight[order[-1]] < faint:
@@ -202,24 +199,27 @@ def _chosen(
 ) -> Candidates:
     large = prune and corpus.messages >= PRUNE_FROM
     most = int(max(PRUNED_POSTINGS, PRUNED_SHARE * corpus.messages)) if large else corpus.messages
-    sizes = {term: reach(corpus.db, fts.term(term), most) for term in wanted}
-    weight: dict[int, float] = {}
-    pruned = False
+    sizes = {term: about(corpus.db, fts.term(term), ALL_POSTINGS) for term in [*wanted, *refused]}
     # an AND or NOT narrows more than any term: then the tree itself says who is a candidate
-    narrowed = None if plain(node) and not by_time else set(_ids(corpus, fts.tree(node), most))
-    read = 0
+    narrowed = None if plain(node) else set(ids(corpus.db, fts.tree(node), most))
+    weight: dict[int, float] = {}
+    read: dict[Term, list[int]] = {}
+    total = 0
     for term in sorted(wanted, key=sizes.__getitem__):
-        if read > most:
-            pruned = True
+        if total > most:
             break
         worth = rarity(sizes[term], corpus.messages)
-        ids = _ids(corpus, fts.term(term), most)
-        pruned |= len(ids) >= most
-        read += len(ids)
-        for message in ids:
-            weight[message] = weight.get(message, 0.0) + worth
-        if not ids and len(term.units) > 1 and not term.exact:
-            read += _part_weights(corpus, term, most, weight)
+        read[term] = holding = ids(corpus.db, fts.term(term), most)
+        total += len(holding)
+        if weight:
+            get = weight.get
+            for message in holding:
+                weight[message] = get(message, 0.0) + worth
+        else:
+            weight = dict.fromkeys(holding, worth)
+        if not holding and len(term.units) > 1 and not term.exact:
+            total += _part_weights(corpus, term, most, weight)
+    pruned = len(read) < len(wanted) or any(len(holding) >= most for holding in read.values())
     if narrowed is not None:
         weight = {message: weight.get(message, 0.0) for message in narrowed}
     order: Iterable[int]
@@ -228,7 +228,7 @@ def _chosen(
     else:
         order = _heaviest(weight)
     found = _filled(corpus, [], order, pruned=pruned)
-    evidence = _read_evidence(corpus, found, [*wanted, *refused], sizes)
+    evidence = _read_evidence(corpus, found, [*wanted, *refused], sizes, read)
     found.evidence = [evidence[term] for term in wanted]
     sure = allowed(node, evidence)
     left = union(found.evidence) if sure is None else sure
@@ -246,28 +246,26 @@ def _heaviest(weight: dict[int, float]) -> Iterator[int]:
 
 def _part_weights(corpus: Corpus, term: Term, most: int, weight: dict[int, float]) -> int:
     """A longer word that is nowhere as a whole: its rarest parts bring in candidates."""
-    parts = [(reach(corpus.db, fts.token(unit, False), most), unit) for unit in set(term.units)]
+    parts = [(about(corpus.db, fts.token(unit, False), most), unit) for unit in set(term.units)]
     parts = sorted(part for part in parts if part[0])[:3]
     for size, unit in parts:
         worth = rarity(size, corpus.messages) / len(term.units)
-        for message in _ids(corpus, fts.token(unit, False), most):
+        for message in ids(corpus.db, fts.token(unit, False), most):
             weight[message] = weight.get(message, 0.0) + worth
     return sum(size for size, _ in parts)
 
 
-def _ids(corpus: Corpus, expression: str, most: int) -> list[int]:
-    """The newest messages that match, at most ``most``."""
-    rows = corpus.db.execute(
-        "SELECT rowid FROM message_index WHERE message_index MATCH ? ORDER BY rowid DESC LIMIT ?",
-        (expression, most),
-    )
-    return [row[0] for row in rows]
-
-
 def _read_evidence(
-    corpus: Corpus, found: Candidates, wanted: list[Term], sizes: dict[Term, int]
+    corpus: Corpus,
+    found: Candidates,
+    wanted: list[Term],
+    sizes: dict[Term, int],
+    read: dict[Term, list[int]],
 ) -> dict[Term, TermEvidence]:
-    """The same evidence as from all postings, for the candidates alone."""
+    """Evidence for the candidates alone: of rarer terms as exact as from all postings.
+
+    Of a frequent term that brought in candidates it is known which; another frequent word is looked for in the text.
+    """
     only = json.dumps(list(found.rows))
     known: dict[str, Offsets] = {}
 
@@ -277,49 +275,56 @@ def _read_evidence(
         return known[token]
 
     evidence: dict[Term, TermEvidence] = {}
+    in_text: list[Term] = []
     for term in wanted:
-        if term.prefix or sizes.get(term, 0) > EXACT_POSTINGS:
-            one = _presence(corpus, term, only)
+        if not term.prefix and sizes[term] <= ALL_POSTINGS:
+            evidence[term] = gather(term, lookup, corpus.messages)
+        elif term in read or term.prefix or len(term.units) > 1:
+            holding = read.get(term) or among(corpus.db, fts.term(term, surely=True), only)
+            evidence[term] = TermEvidence(term, {i: 1.0 for i in holding if i in found.rows})
         else:
-            one = gather(term, lookup, corpus.messages)
-        one.rarity = rarity(sizes.get(term) or len(one.frequency), corpus.messages)
-        evidence[term] = one
-    short = [one for one in evidence.values() if needs_judging(one.term)]
-    if short:
-        texts = dict(_texts(corpus, union(short)))
-        for one in short:
-            judge(one, texts)
+            in_text.append(term)
+            evidence[term] = TermEvidence(term)
+    _read_texts(corpus, found, evidence, in_text)
+    for term, one in evidence.items():
+        one.rarity = rarity(sizes[term] or len(one.frequency), corpus.messages)
     return evidence
 
 
-def _presence(corpus: Corpus, term: Term, only: str) -> TermEvidence:
-    """Which candidates have a term at all: where its postings are too many to be walked for counts."""
-    one = TermEvidence(term)
-    one.frequency = dict.fromkeys(_among(corpus, fts.term(term, surely=True), only), 1.0)
-    hidden = list(fts.shorter(term.units[-1])) if term.prefix and len(term.units) == 1 else []
-    for token in hidden:
-        begins = _begins(term.units[-1])
-        others = [id_ for id_ in _among(corpus, fts.token(token, False), only) if id_ not in one]
-        for id_, text in _texts(corpus, others):
-            if begins.search(fold(compatible(text))):
-                one.frequency[id_] = 1.0
-    return one
+def _read_texts(
+    corpus: Corpus,
+    found: Candidates,
+    evidence: dict[Term, TermEvidence],
+    in_text: list[Term],
+) -> None:
+    """What only the text can tell: frequent words, hidden prefixes, edges of short words."""
+    hidden = [one for term, one in evidence.items() if term.prefix and len(term.units) == 1]
+    short = [one for one in evidence.values() if needs_judging(one.term)]
+    if not (in_text or hidden or short):
+        return
+    texts = dict(_texts(corpus, found.rows))
+    if in_text:
+        finder = Marker(in_text)
+        for id_, text in texts.items():
+            counts = finder.frequencies(text)
+            for term in in_text:
+                if count := counts.get(term.units[0]):
+                    evidence[term].frequency[id_] = float(count)
+    for one in hidden:
+        begins = _begins(one.term.units[0])
+        if any(True for _ in fts.shorter(one.term.units[0])):
+            one.frequency = {
+                id_: 1.0 for id_, text in texts.items() if begins.search(fold(compatible(text)))
+            }
+    for one in short:
+        judge(one, texts)
 
 
-def _among(corpus: Corpus, expression: str, only: str) -> list[int]:
-    rows = corpus.db.execute(
-        "SELECT rowid FROM message_index WHERE message_index MATCH ? "
-        "AND rowid IN (SELECT value FROM json_each(?))",
-        (expression, only),
-    )
-    return [row[0] for row in rows]
-
-
-def _texts(corpus: Corpus, ids: Iterable[int]) -> list[tuple[int, str]]:
+def _texts(corpus: Corpus, messages: Iterable[int]) -> list[tuple[int, str]]:
     found = corpus.db.execute(
         "SELECT id, content, tool_name, tool_calls FROM messages "
         "WHERE id IN (SELECT value FROM json_each(?))",
-        (json.dumps(list(ids)),),
+        (json.dumps(list(messages)),),
     )
     return [(row[0], searchable_text(row[1], row[2], row[3])) for row in found]
 
@@ -335,10 +340,10 @@ def _filled(
     Messages of sessions without a person take no more than half the places, however many there are (case B22).
     """
     found = Candidates(evidence=evidence, mean_length=corpus.mean_length, pruned=pruned)
-    ids = iter(order)
+    rest = iter(order)
     unattended = 0
     for _ in range(DEEPEST // _CHUNK if not corpus.condition.narrow else 10**6):
-        chunk = list(islice(ids, _CHUNK))
+        chunk = list(islice(rest, _CHUNK))
         if not chunk:
             break
         rows = {row.id: row for row in passing(corpus, chunk)}
@@ -356,12 +361,12 @@ def _filled(
     return found
 
 
-def passing(corpus: Corpus, ids: list[int]) -> list[Row]:
+def passing(corpus: Corpus, messages: list[int]) -> list[Row]:
     """Rows of those messages that the filters let through."""
     found = corpus.db.execute(
         # both parts are constants of this package; what people give is bound
         f"SELECT {COLUMNS}, 1 FROM messages m JOIN sessions s ON s.key = m.session "  # noqa: S608
         f"WHERE m.id IN (SELECT value FROM json_each(?)) AND {corpus.condition.sql}",
-        (json.dumps(ids), *corpus.condition.values),
+        (json.dumps(messages), *corpus.condition.values),
     )
     return list(map(Row._make, found))

@@ -6,10 +6,11 @@ Pairs of characters find 市长 in 南京市长江大桥 and 학교 in 대학교
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from .evidence import TermEvidence
-from .scripts import HAN, HANGUL, HIRAGANA, KATAKANA, UNSPACED, compatible, fold
+from .scripts import HAN, HANGUL, HIRAGANA, KATAKANA, UNSPACED, compatible, fold, folded_in_place
 from .stopwords import HAN_FUNCTION, KANA_PARTICLES, KOREAN_ENDINGS
 from .syntax import Term
 
@@ -21,6 +22,7 @@ EMBEDDED: Final = 0.75
 """Worth of a word free on one side only, and of one inside a longer run."""
 
 _FREE: Final = 2
+_FAR: Final = 20_000
 _CLASSES: Final = tuple(
     re.compile(f"[{letters}]") for letters in (HAN, HIRAGANA, KATAKANA, HANGUL, UNSPACED)
 )
@@ -42,7 +44,7 @@ def judge(one: TermEvidence, texts: dict[int, str]) -> None:
     word = fold(compatible(one.term.text))
     korean = bool(_HANGUL.fullmatch(word)) and len(word) <= 2
     freedom = {
-        id_: _freedom(word, fold(compatible(texts[id_])))
+        id_: _freedom(word, folded_in_place(texts[id_][:_FAR]))
         for id_ in one.frequency
         if id_ in texts and id_ not in one.share
     }
@@ -86,5 +88,6 @@ def _closed(word: str, text: str, end: int) -> bool:
     return tail is None or tail.group() in KOREAN_ENDINGS
 
 
+@lru_cache(maxsize=1 << 14)
 def _class(char: str) -> int:
     return next((i for i, letters in enumerate(_CLASSES) if letters.match(char)), -1)

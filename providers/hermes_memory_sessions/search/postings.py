@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable
 from typing import Final
@@ -88,3 +89,38 @@ def offsets_among(db: sqlite3.Connection, token: str, only: str) -> Offsets:
     ):
         found.setdefault(message, []).append(offset)
     return found
+
+
+def about(db: sqlite3.Connection, expression: str, exact: int) -> int:
+    """How many messages match: exact up to a number, beyond it judged by how densely the newest of them lie."""
+    row: tuple[int, int, int] = db.execute(
+        "SELECT count(*), min(rowid), (SELECT max(id) FROM messages) FROM (SELECT rowid "
+        "FROM message_index WHERE message_index MATCH ? ORDER BY rowid DESC LIMIT ?)",
+        (expression, exact + 1),
+    ).fetchone()
+    count, lowest, highest = row
+    if count <= exact:
+        return count
+    return max(count, int(count * highest / max(1, highest - lowest + 1)))
+
+
+def ids(db: sqlite3.Connection, expression: str, most: int) -> list[int]:
+    """The newest messages that match, at most ``most``, newest first."""
+    # one JSON array costs half of as many rows
+    row = db.execute(
+        "SELECT json_group_array(rowid) FROM (SELECT rowid FROM message_index "
+        "WHERE message_index MATCH ? ORDER BY rowid DESC LIMIT ?)",
+        (expression, most),
+    ).fetchone()
+    found: list[int] = json.loads(row[0])
+    return found
+
+
+def among(db: sqlite3.Connection, expression: str, only: str) -> list[int]:
+    """Which messages of ``only``, a JSON array of ids, match."""
+    rows = db.execute(
+        "SELECT rowid FROM message_index WHERE message_index MATCH ? "
+        "AND +rowid IN (SELECT value FROM json_each(?))",
+        (expression, only),
+    )
+    return [row[0] for row in rows]

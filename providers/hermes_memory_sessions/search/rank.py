@@ -21,6 +21,9 @@ from .stems import stem
 from .weights import DEFAULT, DEMOTED_SOURCES, Weights
 from .when import Span
 
+MOST_STRETCHES: Final = 100
+"""Places in sessions whose neighbours are read, the likeliest first: in a large store each is a page of its own."""
+
 _DIALOGUE: Final = ("user", "assistant")
 _WHEN: Final = re.compile(
     r"\bwhen\b|\bwhat (?:day|date|month|year|time)\b|\bhow long\b|什么时候|哪天|何时|何時|いつ|언제",
@@ -115,7 +118,7 @@ def _neighbours(corpus: Corpus, rows: Iterable[Row]) -> dict[tuple[int, int], Ro
         for low, high in _ranges(
             sorted(p for p in positions if p > 0 and (session, p) not in found)
         )
-    ]
+    ][:MOST_STRETCHES]
     # the session of a candidate has passed: only the message's own clauses are still open
     rows_near = corpus.db.execute(
         "SELECT m.id, m.session, m.position, m.tokens, m.flags, m.ts, m.role, m.name, '', "  # noqa: S608

@@ -76,3 +76,21 @@ def _han_table() -> dict[int, str]:
     source = resources.files(__package__).joinpath("data/han_fold.txt").read_text("utf-8")
     traditional, simplified = source.split("\n")[:2]
     return dict(zip(map(ord, traditional), simplified, strict=True))
+
+
+class _OneToOne(dict[int, str]):
+    """Folding of single characters, those that would become none or several left alone."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        folded = fold(compatible(char)) if not 0xD800 <= code <= 0xDFFF else char
+        self[code] = folded if len(folded) == 1 else char
+        return self[code]
+
+
+_IN_PLACE: Final = _OneToOne()
+
+
+def folded_in_place(text: str) -> str:
+    """``text`` folded so that every character keeps its offset; marks that stand apart stay."""
+    return text.lower() if text.isascii() else text.translate(_IN_PLACE)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
-from .scripts import UNSPACED, WORD, compatible, fold
+from .scripts import UNSPACED, WORD, compatible, fold, folded_in_place
 from .segmenter import word_tokens
 from .syntax import Term
 
@@ -23,19 +23,6 @@ _TAIL: Final = re.compile(rf"(?:{WORD}|')*(?:\+\+|\#)?")
 _MOST_MARKS: Final = 500
 
 
-class _OneToOne(dict[int, str]):
-    """Folding that keeps every character's place."""
-
-    def __missing__(self, code: int) -> str:
-        char = chr(code)
-        folded = fold(compatible(char)) if not 0xD800 <= code <= 0xDFFF else char
-        self[code] = folded if len(folded) == 1 else char
-        return self[code]
-
-
-_FOLD: Final = _OneToOne()
-
-
 class Marker:
     """Finds a query's terms in texts."""
 
@@ -48,6 +35,7 @@ class Marker:
             self._learn(term, words, runs)
         self._words = _alternatives(words)
         self._runs = _alternatives(runs)
+        self._run_texts = runs
 
     def _learn(self, term: Term, words: set[str], runs: set[str]) -> None:
         for reading in term.readings:
@@ -68,22 +56,33 @@ class Marker:
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Where terms stand in ``text``, in order, none overlapping."""
-        head = text[:_FAR]
-        folded = head.lower() if head.isascii() else head.translate(_FOLD)
-        found: list[tuple[int, int]] = []
+        folded = folded_in_place(text[:_FAR])
+        found = [(start, end) for start, end, _ in islice(self._hits(folded), _MOST_MARKS)]
+        if self._runs:
+            found.extend(match.span() for match in islice(self._runs.finditer(folded), _MOST_MARKS))
+        return _merged(sorted(found))
+
+    def frequencies(self, text: str) -> dict[str, int]:
+        """How often each single token of the terms stands in ``text``."""
+        folded = folded_in_place(text[:_FAR])
+        found = {run: folded.count(run) for run in self._run_texts if run in folded}
+        for _, _, word in self._hits(folded):
+            tokens, parts = word_tokens(word)
+            for token in (*tokens, *parts):
+                found[token] = found.get(token, 0) + 1
+        return found
+
+    def _hits(self, folded: str) -> Iterator[tuple[int, int, str]]:
+        """Words that are terms: start, end, the word."""
         for match in self._words.finditer(folded) if self._words else ():
             start = match.start()
             if start and _INSIDE.match(folded[start - 1]):
                 continue
             tail = _TAIL.match(folded, start)
             end = tail.end() if tail else match.end()
-            if self._is_term(folded[start:end]):
-                found.append((start, end))
-                if len(found) >= _MOST_MARKS:
-                    break
-        if self._runs:
-            found.extend(match.span() for match in islice(self._runs.finditer(folded), _MOST_MARKS))
-        return _merged(sorted(found))
+            word = folded[start:end]
+            if self._is_term(word):
+                yield start, end, word
 
     def _is_term(self, word: str) -> bool:
         if word in self._stems:
