@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -107,6 +108,12 @@ def parse_uv(text: str) -> list[Change]:
 
 _REASONS = (
     (
+        r"do not match the hashes|hash mismatch|hashes? (?:are|is) required",
+        "what was downloaded is not what was shown before",
+        "look at the plan again: add --dry-run",
+        False,
+    ),
+    (
         r"externally[- ]managed",
         "this Python belongs to the operating system, which forbids installing into it",
         "install Hermes Memory into a virtual environment (python3 -m venv), or with uv tool or pipx",
@@ -123,6 +130,12 @@ _REASONS = (
         True,
     ),
     (
+        r"\(constraint\)|conflicting dependencies|resolutionimpossible",
+        "its requirements contradict what is installed or each other",
+        "",
+        False,
+    ),
+    (
         (
             r"no matching distribution|was not found in|could not find a version"
             r"|there are no versions|no versions of"
@@ -132,7 +145,7 @@ _REASONS = (
         False,
     ),
     (
-        r"conflicting dependencies|resolutionimpossible|unsatisfiable|no solution found",
+        r"unsatisfiable|no solution found",
         "its requirements contradict what is installed or each other",
         "",
         False,
@@ -153,23 +166,36 @@ _REASONS = (
 )
 
 
+_CORE = re.compile(
+    r"hermes-memory-core\s*((?:[<>=!~]{1,3}\s*[\w.*+!]+)(?:\s*,\s*[<>=!~]{1,3}\s*[\w.*+!]+)*)"
+)
+
+
+def _other_core(text: str) -> str:
+    """A range of the core that was asked for and leaves this one out; "" when none was."""
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    from hermes_memory_core.version import VERSION
+
+    for found in _CORE.finditer(text):
+        with suppress(InvalidSpecifier):
+            if not SpecifierSet(found[1]).contains(VERSION, prereleases=True):
+                return f"hermes-memory-core {found[1]} was asked for, and this is {VERSION}"
+    return ""
+
+
 def explain(program: str, said: str) -> PluginInstallError:
     """An error in a person's words for what the installer printed when it failed."""
     text = without_credentials(said).strip()
-    core = re.search(
-        r"hermes-memory-core\s*(?:\[[^\]]*\])?\s*((?:[<>=!~]=?|===)\s*[\w.*+!-]+(?:,[<>=!~\w.*+ -]+)*)",
-        text,
-    )
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     lines = [line for line in lines if not line.startswith("[notice]")]
     reason, hint, again = next(
         (row[1:] for row in _REASONS if re.search(row[0], text, re.IGNORECASE)),
         (f"it failed ({lines[-1][:200]})" if lines else "it failed without a word", "", False),
     )
-    if core and "reached" not in reason:
-        from hermes_memory_core.version import VERSION
-
-        reason += f"; hermes-memory-core {core[1].strip()} was asked for, and this is {VERSION}"
+    wanted = "" if again else _other_core(text)
+    if wanted:
+        reason += f"; {wanted}"
     return PluginInstallError(
         f"{program} refused: {reason}.",
         hint=hint or "`-v` shows what the installer said",

@@ -73,8 +73,8 @@ class Catalog:
     def near(self, name: str, count: int = 2) -> list[str]:
         """Names that were perhaps meant: by catalog name and by distribution."""
         known = {same_name(entry.name): entry.name for entry in self.entries}
-        known |= {same_name(entry.distribution): entry.name for entry in self.entries}
-        found = difflib.get_close_matches(same_name(name), known, count, 0.75)
+        known |= {_bare(entry.distribution): entry.name for entry in self.entries}
+        found = difflib.get_close_matches(_bare(name), known, count, 0.75)
         return list(dict.fromkeys(known[match] for match in found))
 
     def search(self, word: str) -> list[CatalogEntry]:
@@ -85,6 +85,11 @@ class Catalog:
             for entry in self.entries
             if all(part in _searched(entry).casefold() for part in words)
         ]
+
+
+def _bare(name: str) -> str:
+    """A distribution's name without what all of ours begin with, which would make them all alike."""
+    return same_name(name).removeprefix("hermes-memory-")
 
 
 def _searched(entry: CatalogEntry) -> str:

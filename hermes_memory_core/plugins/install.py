@@ -92,7 +92,7 @@ def plan_install(
         try:
             found = installer.resolve(target.arguments, constraints, upgrade=upgrade)
         except HermesMemoryError as error:
-            error.message = f"`{target.shown}` cannot be installed: {error.message} {UNCHANGED}"
+            _say(error, f"`{target.shown}` cannot be installed: {error.message} {UNCHANGED}")
             raise
     changes = tuple(replace(change, before=before.version(change.name)) for change in found)
     _refuse_core(target, changes)
@@ -256,9 +256,14 @@ def _undone_on_failure(undo: Callable[[], list[str]]) -> Iterator[None]:
                 if problems
                 else PUT_BACK
             )
-            error.message = f"{error.message.rstrip()} {said}"
+            _say(error, f"{error.message.rstrip()} {said}")
             error.details["put_back"] = not problems
         raise
+
+
+def _say(error: HermesMemoryError, message: str) -> None:
+    error.message = message
+    error.args = (message,)
 
 
 def _update_target(installed: Installed, catalog: Catalog) -> Target | str:

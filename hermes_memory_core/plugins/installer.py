@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -111,10 +112,12 @@ class Installer:
                 options += ["--upgrade-package", name]
             answer = self._run([*self._base, "install", *options, *asked], RESOLVE_TIMEOUT_S)
             return parse_uv(answer.stderr)
-        options = ["--dry-run", "--quiet", "--report", "-", "--constraint", str(constraints)]
-        options += ["--upgrade", "--upgrade-strategy", "only-if-needed"] if upgrade else []
-        answer = self._run([*self._base, "install", *options, *asked], RESOLVE_TIMEOUT_S)
-        return parse_pip(answer.stdout)
+        with tempfile.TemporaryDirectory(prefix="hermes-plugins-") as directory:
+            report = Path(directory) / "report.json"
+            options = ["--dry-run", "--report", str(report), "--constraint", str(constraints)]
+            options += ["--upgrade", "--upgrade-strategy", "only-if-needed"] if upgrade else []
+            self._run([*self._base, "install", *options, *asked], RESOLVE_TIMEOUT_S)
+            return parse_pip(report.read_text(encoding="utf-8") if report.exists() else "")
 
     def install(self, pins: Path) -> None:
         """Install what the file of pins names.
@@ -165,7 +168,7 @@ class Installer:
                 ) from error
             raise
         if process.returncode != 0:
-            raise explain(self.program, f"{err}\n{out}" if self.program == "uv" else err)
+            raise explain(self.program, f"{out}\n{err}")
         return subprocess.CompletedProcess(command, 0, out, err)
 
 

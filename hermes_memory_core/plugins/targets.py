@@ -134,6 +134,8 @@ def _from_url(text: str) -> Target | None:
 
 
 def _from_disk(text: str) -> Target | None:
+    if " @ " in text:
+        return None
     path = Path(text).expanduser()
     looks_like_path = text.startswith((".", "/", "~")) or text.endswith(_ARCHIVES)
     if not looks_like_path and not (path.is_dir() and "/" in text):

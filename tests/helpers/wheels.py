@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -14,6 +15,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+from hermes_memory_core.errors import PluginInstallError
+from hermes_memory_core.plugins.answers import Change
+from hermes_memory_core.plugins.installer import Installer
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CORE_REQUIREMENT = "hermes-memory-core>=0.1,<0.2"
@@ -38,7 +43,9 @@ def metadata_text(name, version, requires=()):
 
 
 def entry_points(providers):
-    return "[hermes_memory.providers]\n" + "".join(f"{key} = {value}\n" for key, value in providers.items())
+    return "[hermes_memory.providers]\n" + "".join(
+        f"{key} = {value}\n" for key, value in providers.items()
+    )
 
 
 def record_line(name, text):
@@ -46,13 +53,17 @@ def record_line(name, text):
     return f"{name},sha256={digest},{len(text.encode())}\n"
 
 
-def write_wheel(directory, name, version="1.0", *, requires=(CORE_REQUIREMENT,), providers=None, files=None):
+def write_wheel(
+    directory, name, version="1.0", *, requires=(CORE_REQUIREMENT,), providers=None, files=None
+):
     """A wheel as pip takes it; its path."""
     stem = name.replace("-", "_")
     info = f"{stem}-{version}.dist-info"
     content = dict(files or {f"{stem}.py": "x = 1\n"})
     content[f"{info}/METADATA"] = metadata_text(name, version, requires)
-    content[f"{info}/WHEEL"] = "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    content[f"{info}/WHEEL"] = (
+        "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    )
     if providers:
         content[f"{info}/entry_points.txt"] = entry_points(providers)
     record = "".join(record_line(*item) for item in content.items()) + f"{info}/RECORD,,\n"
@@ -61,6 +72,46 @@ def write_wheel(directory, name, version="1.0", *, requires=(CORE_REQUIREMENT,),
         for item, text in {**content, f"{info}/RECORD": record}.items():
             archive.writestr(item, text)
     return path
+
+
+class Unzipper(Installer):
+    """Installs the wheels of one directory by unpacking them, and removes what their RECORD names.
+
+    As real on the disk as pip, in milliseconds: for tests of what happens around an installation.
+    """
+
+    @classmethod
+    def of(cls, sandbox):
+        unzipper = cls("pip", sandbox.python)
+        object.__setattr__(unzipper, "sandbox", sandbox)
+        return unzipper
+
+    def resolve(self, arguments, constraints, *, upgrade=()):
+        stem = arguments[-1].rpartition("/")[2].partition("-1")[0].replace("-", "_")
+        found = sorted(self.sandbox.wheels.glob(f"{stem}-*.whl"))
+        if not found:
+            raise PluginInstallError("there is no such wheel")
+        name, version = found[-1].name.split("-")[:2]
+        return [Change(name.replace("_", "-"), None, version, f"{name}=={version}", requested=True)]
+
+    def install(self, pins):
+        for line in pins.read_text().splitlines():
+            name, _, version = line.partition("==")
+            for info in self.sandbox.site.glob(f"{name}-*.dist-info"):
+                self._remove(info)
+            wheel = self.sandbox.wheels / f"{name}-{version}-py3-none-any.whl"
+            with zipfile.ZipFile(wheel) as archive:
+                archive.extractall(self.sandbox.site)
+
+    def uninstall(self, names):
+        for name in names:
+            (info,) = self.sandbox.site.glob(f"{name.replace('-', '_')}-*.dist-info")
+            self._remove(info)
+
+    def _remove(self, info):
+        for line in (info / "RECORD").read_text().splitlines():
+            (self.sandbox.site / line.split(",")[0]).unlink(missing_ok=True)
+        shutil.rmtree(info)
 
 
 class Sandbox:
@@ -76,7 +127,9 @@ class Sandbox:
         (self.venv / "bin").mkdir()
         base = Path(sys._base_executable).resolve()
         (self.venv / "bin" / "python").symlink_to(base)
-        (self.venv / "pyvenv.cfg").write_text(f"home = {base.parent}\ninclude-system-site-packages = false\n")
+        (self.venv / "pyvenv.cfg").write_text(
+            f"home = {base.parent}\ninclude-system-site-packages = false\n"
+        )
         shared = [sysconfig.get_paths()["purelib"], str(REPOSITORY), str(REPOSITORY / "providers")]
         lines = [f"import site; site.addsitedir({path!r})\n" for path in shared]
         (self.site / "shared.pth").write_text("".join(lines))
@@ -115,7 +168,9 @@ class Sandbox:
         if recorded:
             (info / "INSTALLER").write_text("pip\n")
             names = [f"{info.name}/{one.name}" for one in info.iterdir()]
-            (info / "RECORD").write_text("".join(f"{one},,\n" for one in [*names, f"{info.name}/RECORD"]))
+            (info / "RECORD").write_text(
+                "".join(f"{one},,\n" for one in [*names, f"{info.name}/RECORD"])
+            )
         return info
 
     def plugin(self, name, version="1.0", code=GOOD, **more):
@@ -138,6 +193,22 @@ class Sandbox:
             for path in self.site.rglob("*")
             if path.is_file() and path.suffix != ".pyc"
         }
+
+    def commands(self, *lines):
+        """JSON data of several command lines, run one after the other in one process."""
+        script = (
+            "import sys, json; from hermes_memory_core.cli import main\n"
+            "for line in json.loads(sys.argv[1]): main([*line, '--json']); print('\\x1e')"
+        )
+        done = subprocess.run(
+            [self.python, "-c", script, json.dumps([list(line) for line in lines])],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        answers = [json.loads(part) for part in done.stdout.split("\x1e") if part.strip()]
+        return [answer.get("data", answer.get("error")) for answer in answers]
 
     def hermes(self, *arguments, stdin=None):
         """One command line in a process of the environment; (exit code, standard output, standard error)."""
