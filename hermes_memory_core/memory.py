@@ -7,7 +7,7 @@ import os
 import threading
 import uuid
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,6 +33,7 @@ from hermes_memory_core.types import (
     PROFILE_SCOPE,
     AgentContext,
     Decision,
+    ForgetReceipt,
     Health,
     HistoryStore,
     NotesStore,
@@ -355,6 +356,47 @@ class Memory:
         """
         self._check()
         return transfer.migrate(self._profile, source, target, dry_run=dry_run, progress=progress)
+
+    def forget(
+        self,
+        query: str,
+        *,
+        scope: Scope | None = None,
+        dry_run: bool = True,
+        layers: Collection[str] | None = None,
+        progress: Callable[[str], None] = lambda _text: None,
+    ) -> list[ForgetReceipt]:
+        """Find, and unless ``dry_run`` remove for good, everything that holds ``query``, wherever it is kept.
+
+        Args:
+            query: Matched as it is, letters in either case.
+            scope: Whose memory. With isolation on it is needed; the profile's own scope (``PROFILE_SCOPE``) means
+                everybody's and is the owner's to give.
+            dry_run: Only look, and say what would go.
+            layers: Names of ``engine.forgetting.LAYERS``; None for all.
+            progress: Told what is being looked at.
+
+        Returns:
+            A receipt per place with what was found, what was removed, and why something was not; after a real
+            run also one per file whose bytes still hold the text.
+
+        Raises:
+            UsageError: The query is blank, or a layer is unknown.
+            ScopeRequired: Isolation is on and no scope was named.
+        """
+        from hermes_memory_core.engine.forgetting import Forgetting
+
+        self._check()
+        run = Forgetting(
+            self._profile, query, scope=scope, dry_run=dry_run, layers=layers, progress=progress
+        )
+        receipts = run.run()
+        if not dry_run:
+            with self._lock:
+                sessions = list(self._sessions)
+            for session in sessions:
+                session._drop_prompt(run.holds)  # noqa: SLF001 - the two are one façade
+        return receipts
 
     def slash(self, text: str, session: Session | None = None) -> str:
         """Run a slash command such as ``/memory pending`` for any host; the text to show.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import threading
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -17,9 +17,9 @@ from hermes_memory_core.engine.calls import describe
 from hermes_memory_core.engine.content import clean, flatten, message_from, turn_messages
 from hermes_memory_core.engine.fence import FenceScrubber, strip_fences
 from hermes_memory_core.engine.recall import NOTHING, Gathered
-from hermes_memory_core.engine.tools import Toolbox
+from hermes_memory_core.engine.tools import Toolbox, failure
 from hermes_memory_core.engine.trivial import is_trivial
-from hermes_memory_core.errors import HermesMemoryError, UsageError
+from hermes_memory_core.errors import HermesMemoryError, StoreError, UsageError
 from hermes_memory_core.types import (
     EndReason,
     Notice,
@@ -155,7 +155,7 @@ class Session:
             )
 
     def call_tool(self, name: str, arguments: Any = None, *, call_id: str | None = None) -> str:
-        """Run one of ``tools()``; always one JSON object, never a raise.
+        """Run one of ``tools()``; always one JSON object, never a raise, also after the session has ended.
 
         Args:
             name: The tool.
@@ -163,7 +163,10 @@ class Session:
             call_id: The model's id of the call, kept with what it changes.
         """
         with self._lock:
-            self._check()
+            if self._ended:
+                return failure(
+                    f"Session {self.id} has ended; nothing was done.", "begin a new session"
+                )
             origin = Origin(
                 who="review" if self._info.agent_context == "review" else "model",
                 attended=self._info.agent_context == "primary",
@@ -214,8 +217,12 @@ class Session:
                 return self._not_saved(turn, error)
             self._turns = turn.number
             queued, problem = self._register(turn, ref)
+            # without a transcript the queue's row is the commit point
+            saved = ref is not None or queued
+            if not saved and problem is None:
+                problem = "History is switched off and no external provider takes this turn: it is kept nowhere."
             self._after_turn(turn)
-            return Receipt(turn.id, saved=ref is not None, queued=queued, error=problem)
+            return Receipt(turn.id, saved=saved, queued=queued, error=problem)
 
     def scrubber(self) -> FenceScrubber:
         """A filter for one streamed reply: recalled blocks that a model repeats never reach the person."""
@@ -246,11 +253,22 @@ class Session:
         """
         with self._lock:
             self._check()
+            text = self._profile.redact(clean(flatten(summary)))
             self._go_on("compression", parent=True, same_lineage=True)
             history = self._profile.history
-            text = self._profile.redact(clean(summary))
             if history is not None and text:
-                history.append(self.id, "system", text, name="summary")
+                try:
+                    history.append(self.id, "system", text, name="summary")
+                except StoreError as error:  # the session has moved on; its caller must hear the new id
+                    self._profile.notices.tell(
+                        Notice(
+                            "summary_not_saved",
+                            f"The summary at the start of session {self.id} could not be saved: "
+                            f"{error.message}",
+                            hint=error.hint,
+                            level="error",
+                        )
+                    )
             return self.id
 
     def reset(self, *, reason: Literal["reset", "new"] = "reset") -> str:
@@ -280,7 +298,7 @@ class Session:
         """
         with self._lock:
             self._check()
-            if turns < 1:
+            if not isinstance(turns, int) or turns < 1:
                 raise UsageError("`turns` must be 1 or more; nothing was taken back.")
             history = self._profile.history
             hidden = history.undo_turns(self.id, turns) if history is not None else 0
@@ -309,6 +327,7 @@ class Session:
             TitleConflictError: Another session has it.
         """
         with self._lock:
+            self._check()
             history = self._profile.history
             stored = history.set_title(self.id, title) if history is not None else title
             self._info = replace(self._info, title=stored)
@@ -331,9 +350,9 @@ class Session:
         with self._lock:
             if self._ended:
                 return
+            self._profile.open_sessions.detach(self.id)
             self._ended = True
             self._memory._forget_session(self)  # noqa: SLF001
-            self._profile.open_sessions.detach(self.id)
 
     def __enter__(self) -> Self:
         return self
@@ -350,6 +369,14 @@ class Session:
             self.end("exit")
 
     # ------------------------------------------------------------ inside
+
+    def _drop_prompt(self, holds: Callable[[str], bool]) -> None:
+        """Something was forgotten: a prompt that holds it is made anew when it is next asked for."""
+        with self._lock:
+            if self._prompt is not None and holds(self._prompt):
+                self._prompt = None
+            if self._info.title and holds(self._info.title):
+                self._info = replace(self._info, title=None)
 
     def _check(self) -> None:
         if self._ended:
@@ -432,29 +459,11 @@ class Session:
         return Receipt(turn.id, saved=False, error=error.message)
 
     def _register(self, turn: Turn, ref: TurnRef | None) -> tuple[bool, str | None]:
-        """Open-session row and outbox row in one transaction; (queued, what went wrong)."""
-        from hermes_memory_core.engine.outbox import dump_turn
-
-        profile = self._profile
-        queued = False
+        """To the register and the outbox; (queued, what went wrong)."""
         try:
-            with profile.runtime.write() as db:
-                profile.open_sessions.advance(self.id, turn.number, ref.end if ref else None, db=db)
-                if not turn.interrupted:
-                    queued = profile.observe(
-                        "sync_turn",
-                        self._info,
-                        ref=ref,
-                        payload=None if ref else dump_turn(turn),
-                        db=db,
-                    )
-        except (
-            HermesMemoryError
-        ) as error:  # saved all the same; the cursor catches up at the next open
+            return self._profile.handover.turn(self._info, turn, ref), None
+        except HermesMemoryError as error:  # the next turn or the end makes up for it
             return False, error.message
-        if queued:
-            profile.nudge()
-        return queued, None
 
     def _after_turn(self, turn: Turn) -> None:
         roster = self._profile.roster
@@ -472,7 +481,13 @@ class Session:
             self._profile.notices.tell(Notice("figures_not_kept", describe(error), error.hint))
 
     def _go_on(self, reason: EndReason, *, parent: bool, same_lineage: bool) -> None:
-        """This session ends, the next begins: the same two steps for every way of going on."""
+        """This session ends, the next begins: the same steps for every way of going on.
+
+        The next is on the disk before the old one ends, so an error or a crash in between loses neither.
+
+        Raises:
+            StoreError: The next session could not be written; this one goes on as it was.
+        """
         old = self._info
         new_id = self._memory._new_id()  # noqa: SLF001
         start: StartReason = reason if reason in ("reset", "branch", "compression") else "new"
@@ -482,15 +497,17 @@ class Session:
             lineage=old.lineage if same_lineage else new_id,
             parent_id=old.id if parent else None,
             title=old.title if same_lineage else None,
-            started_at=self._profile.clock(),
+            # after its parent also when the clock was put back: the newest of a lineage is the live one
+            started_at=max(self._profile.clock(), old.started_at + 0.001),
         )
+        self._memory._register(fresh, start)  # noqa: SLF001
         self._profile.end_session(old, reason)
         self._info = fresh
         self._turns = 0
         self._prompt = None
         self._toolbox = None
         self._turn_id = None
-        self._memory._begin(fresh, start, old)  # noqa: SLF001
+        self._profile.start_session(fresh, start, old)
 
 
 def checked_id(session_id: Any) -> str:

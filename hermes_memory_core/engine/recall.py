@@ -116,6 +116,19 @@ class Gatherer:
         with self._lock:
             self._late.pop(session_id, None)
 
+    def forget(self, holds: Callable[[str], bool]) -> int:
+        """Drop what came late and holds a text; how many."""
+        with self._lock:
+            doomed = [
+                (session_id, name)
+                for session_id, found in self._late.items()
+                for name, recall in found.items()
+                if holds(recall.text) or holds(recall.source)
+            ]
+            for session_id, name in doomed:
+                del self._late[session_id][name]
+        return len(doomed)
+
     # ------------------------------------------------------------ asking
 
     def _ask(

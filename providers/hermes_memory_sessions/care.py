@@ -59,7 +59,9 @@ class CareMixin(StoreBase):
             if wanted is not None:
                 others = db.execute(
                     "SELECT title, id, source, archived, lineage FROM sessions "
-                    "WHERE title IS NOT NULL AND key != ?",
+                    "WHERE title IS NOT NULL AND key != ?1 "
+                    # another person's titles are neither in the way nor named in an error
+                    "AND scope_key = (SELECT scope_key FROM sessions WHERE key = ?1)",
                     (row[0],),
                 ).fetchall()
                 holders = [other for other in others if same(other[0], wanted)]

@@ -8,6 +8,7 @@ from typing import Any
 
 from hermes_memory_core.hookspecs import hookimpl
 from hermes_memory_core.types import (
+    PROFILE_SCOPE,
     ForgetReceipt,
     Health,
     ImportCounts,
@@ -79,7 +80,8 @@ class SessionsProvider:
     @hookimpl
     def forget(self, scope: Scope | None, query: str, dry_run: bool) -> Sequence[ForgetReceipt]:
         """Messages and titles that contain the query, in transcripts, database and trash."""
-        return self.history.forget(query, scope=scope, dry_run=dry_run)
+        # None means all scopes here; whether the caller had to name one is the core's to check
+        return self.history.forget(query, scope=scope or PROFILE_SCOPE, dry_run=dry_run)
 
     @hookimpl
     def export_memories(self, scope: Scope | None) -> Iterator[MemoryRecord]:

@@ -26,7 +26,7 @@ from hermes_memory_core.types import ForgetReceipt, Scope
 from .apply import one_line
 from .base import StoreBase
 from .search import Index
-from .transcript import Line, encode, event, fill, messages_in, plain, read_lines
+from .transcript import Line, encode, event, fill, messages_in, plain, read_lines, session_info
 from .writer import DAMAGED
 
 TRASH: Final = "trash"
@@ -178,7 +178,7 @@ class TrashMixin(StoreBase):
             if matches:
                 self._scrub()
         history = ForgetReceipt("history", count, removed, previews[:_PREVIEWS])
-        return [history, self._forget_leftovers(query, dry_run=dry_run)]
+        return [history, self._forget_leftovers(query, key, dry_run=dry_run)]
 
     def _forget_in(self, session_id: str, ids: set[int], query: str) -> int:
         """Take messages and titles out of one transcript and the database."""
@@ -196,18 +196,28 @@ class TrashMixin(StoreBase):
             self.indexer.flush()
         return len(ids)
 
-    def _forget_leftovers(self, query: str, *, dry_run: bool) -> ForgetReceipt:
-        """The same text in the trash, among torn lines, and in databases set aside."""
+    def _forget_leftovers(
+        self, query: str, scope_key: str | None, *, dry_run: bool
+    ) -> ForgetReceipt:
+        """The same text in the trash, among torn lines, and in databases set aside.
+
+        Of one scope only what says itself that it is that scope's: torn lines and databases do not.
+        """
         needles = {json.dumps(query, ensure_ascii=False)[1:-1].casefold(), query.casefold()}
         hits, kept = [], []
         folders = (self.folder / TRASH, self.folder / DAMAGED)
         for path in [item for folder in folders for item in folder.glob("*") if item.is_file()]:
             text = path.read_bytes().decode("utf-8", "replace").casefold()
-            if any(needle in text for needle in needles):
+            if any(needle in text for needle in needles) and (
+                scope_key is None or _scope_of(path) == scope_key
+            ):
                 hits.append(path)
-        kept = [
-            path.name for path in self.database.path.parent.glob("history.db.*-*") if path.is_file()
-        ]
+        if scope_key is None:
+            kept = [
+                path.name
+                for path in self.database.path.parent.glob("history.db.*-*")
+                if path.is_file()
+            ]
         if not dry_run:
             for path in hits:
                 path.unlink(missing_ok=True)
@@ -325,6 +335,16 @@ def _without(line: Line, raw: bytes, ids: Iterable[int], query: str) -> tuple[by
             key: value for key, value in session.items() if key != "title" or not holds(value)
         }
     return fill(item, len(raw)), hit
+
+
+def _scope_of(path: Path) -> str | None:
+    """The scope key of the session in a transcript, as last stored; None when it says nothing."""
+    found = None
+    with path.open("rb") as file:
+        for line in read_lines(file):
+            if line.event is not None and line.event["type"] == "session":
+                found = session_info(line.event["session"]).scope.key
+    return found
 
 
 def _describe(path: Path, default: str) -> tuple[str, str | None, int]:
