@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import threading
 import uuid
@@ -12,11 +13,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self, get_args
 
 from hermes_memory_core.config import LoadedConfig, Secrets, load_settings
 from hermes_memory_core.engine import status as status_page
 from hermes_memory_core.engine import transfer
+from hermes_memory_core.engine.content import one_of, word
 from hermes_memory_core.engine.moving import Moved
 from hermes_memory_core.engine.open_profile import OpenProfile
 from hermes_memory_core.engine.open_sessions import OpenSession
@@ -47,6 +49,8 @@ from hermes_memory_core.types import (
 
 if TYPE_CHECKING:
     from hermes_memory_core.engine.approval import Pending
+
+logger = logging.getLogger(__name__)
 
 NO_PLUGINS = "HERMES_MEMORY_NO_PLUGINS"
 """Environment variable of the safe mode, read once at open."""
@@ -211,6 +215,12 @@ class Memory:
             UsageError: The id cannot be one, or the session belongs to another user or chat.
         """
         self._check()
+        source = word(source, "source") or "cli"
+        user_id, chat_id = word(user_id, "user_id"), word(chat_id, "chat_id")
+        cwd, model = word(cwd, "cwd"), word(model, "model")
+        parent_id, title = word(parent_id, "parent_id"), word(title, "title")
+        one_of(agent_context, get_args(AgentContext), "agent_context")
+        one_of(on_exit, get_args(OnExit), "on_exit")
         self._profile.sweep()
         self._profile.crowd.saw(source, user_id, self._profile.history)
         scope = scope_for(self._profile.settings, source=source, user_id=user_id, chat_id=chat_id)
@@ -236,9 +246,7 @@ class Memory:
         )
         self._begin(info, "new", None)
         if title:
-            history = self._profile.history
-            title = history.set_title(new_id, title, dedupe=True) if history else title
-            info = replace(info, title=title)
+            info = replace(info, title=self._titled(info, title))
         return self._track(Session(self, self._profile, info, 0, on_exit))
 
     def resume(
@@ -415,11 +423,15 @@ class Memory:
         with self._lock:
             if self._closed:
                 return
-            for session in list(self._sessions):
-                session.__exit__(None, None, None)
             self._closed = True
-        self._exit()
-        self._profile.close()
+            sessions = list(self._sessions)
+        # without the lock: a session that ends on another thread wants it too
+        try:
+            for session in sessions:
+                session.__exit__(None, None, None)
+        finally:
+            self._exit()
+            self._profile.close()
 
     def __enter__(self) -> Self:
         return self
@@ -442,8 +454,23 @@ class Memory:
         moment = datetime.fromtimestamp(self._profile.clock(), UTC)
         return f"{moment:%Y%m%d_%H%M%S}_{uuid.uuid4().hex[:8]}"
 
+    def _titled(self, info: SessionInfo, title: str) -> str | None:
+        history = self._profile.history
+        if history is None:
+            return title
+        try:
+            return history.set_title(info.id, title, dedupe=True)
+        except HermesMemoryError:  # nobody will hold this session: it must not stay open
+            self._profile.end_session(info, "exit")
+            raise
+
     def _begin(self, info: SessionInfo, reason: StartReason, previous: SessionInfo | None) -> None:
         """Make a session known to history, register and providers; the same for every way of beginning."""
+        self._register(info, reason)
+        self._profile.start_session(info, reason, previous)
+
+    def _register(self, info: SessionInfo, reason: StartReason) -> None:
+        """Make a session known to history and register, durably."""
         history = self._profile.history
         turns, cursor = 0, 0
         if history is not None:
@@ -452,15 +479,12 @@ class Memory:
             turns = record.turn_count if record else 0
             cursor = history.transcript_end(info.id)
         self._profile.open_sessions.put(info, turn_number=turns, cursor=cursor)
-        self._profile.start_session(info, reason, previous)
 
     def _attach(self, session_id: str, on_exit: OnExit, scope: Scope) -> Session | None:
         """The session with this id, open or stored; None when there is no such session."""
         row = self._profile.open_sessions.get(session_id)
         if row is not None and not row.detached and not is_alive(row.holder):
-            self._profile.sweep(
-                force=True
-            )  # its process died: it ends as a crash before it goes on
+            self._profile.end_session(row.info, "crash")  # its process died; then it goes on
             row = None
         if row is None:
             return self._resume(session_id, on_exit, scope)
@@ -545,7 +569,10 @@ def _close_at_exit(memory: Memory) -> Callable[[], None]:
         found = reference()
         if found is not None and os.getpid() == owner and not found._closed:  # noqa: SLF001
             for session in list(found._sessions):  # noqa: SLF001
-                session.__exit__(None, None, None)
+                try:
+                    session.__exit__(None, None, None)
+                except HermesMemoryError as error:  # it is ended as a crash at the next start
+                    logger.warning("session %s was not ended at exit: %s", session.id, error)
 
     atexit.register(at_exit)
     return lambda: atexit.unregister(at_exit)

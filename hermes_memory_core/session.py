@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from hermes_memory_core.memory import Memory
 
 OnExit = Literal["end", "detach"]
-_ID = re.compile(r"[^\x00-\x1f/\\]{1,128}")
+_ID = re.compile(r"[^\x00-\x1f\x7f/\\\ud800-\udfff]{1,128}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +259,9 @@ class Session:
             if history is not None and text:
                 try:
                     history.append(self.id, "system", text, name="summary")
-                except StoreError as error:  # the session has moved on; its caller must hear the new id
+                except (
+                    StoreError
+                ) as error:  # the session has moved on; its caller must hear the new id
                     self._profile.notices.tell(
                         Notice(
                             "summary_not_saved",
@@ -298,7 +300,7 @@ class Session:
         """
         with self._lock:
             self._check()
-            if not isinstance(turns, int) or turns < 1:
+            if type(turns) is not int or turns < 1:
                 raise UsageError("`turns` must be 1 or more; nothing was taken back.")
             history = self._profile.history
             hidden = history.undo_turns(self.id, turns) if history is not None else 0

@@ -6,12 +6,17 @@ store and every provider holds the same words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from hermes_memory_core.engine.fence import strip_fences
 from hermes_memory_core.errors import UsageError
 from hermes_memory_core.types import Message
+
+MAX_DEPTH = 64
+"""Levels of nesting that are kept: no real message comes near, and no reader is asked to go deeper."""
+TOO_DEEP = "[nested too deeply to be kept]"
 
 _NAMES = {
     "image_url": "image",
@@ -28,11 +33,17 @@ _NAMES = {
 
 
 def flatten(content: Any) -> str:
-    """Plain text of any content shape: a string, None, or a list of parts with images counted."""
-    if content is None:
+    """Plain text of any content shape: a string, bytes, None, or (nested) parts with images counted."""
+    return _flatten(content, 0)
+
+
+def _flatten(content: Any, depth: int) -> str:
+    if content is None or depth > MAX_DEPTH:
         return ""
     if isinstance(content, str):
         return content
+    if isinstance(content, bytes | bytearray):
+        return content.decode("utf-8", "replace")
     if isinstance(content, Mapping):
         content = [content]
     if not isinstance(content, Iterable):
@@ -40,15 +51,15 @@ def flatten(content: Any) -> str:
     texts: list[str] = []
     others: dict[str, int] = {}
     for part in content:
-        if isinstance(part, str):
-            texts.append(part)
-        elif isinstance(part, Mapping):
-            text = part.get("text", part.get("content"))
-            if isinstance(text, str):
-                texts.append(text)
-            else:
-                kind = _NAMES.get(str(part.get("type")), "attachment")
-                others[kind] = others.get(kind, 0) + 1
+        if not isinstance(part, Mapping):
+            texts.append(_flatten(part, depth + 1))
+            continue
+        text = part.get("text", part.get("content"))
+        if isinstance(text, str | list | tuple):
+            texts.append(_flatten(text, depth + 1))
+        else:
+            kind = _NAMES.get(str(part.get("type")), "attachment")
+            others[kind] = others.get(kind, 0) + 1
     texts += [f"[{count} {kind}{'s' if count > 1 else ''}]" for kind, count in others.items()]
     return "\n".join(text for text in texts if text)
 
@@ -61,6 +72,35 @@ def clean(text: str) -> str:
     except UnicodeEncodeError:
         text = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     return text
+
+
+def word(value: Any, name: str) -> str | None:
+    """A short value of a session (source, ids, cwd …) as every store can hold it; "" counts as None.
+
+    Raises:
+        UsageError: It is neither text, a number, nor a path.
+    """
+    if value is None or value == "":
+        return None
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)  # chat services number their users and chats
+    if isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if not isinstance(value, str):
+        raise UsageError(f"`{name}` must be text, not {type(value).__name__}; nothing was changed.")
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def one_of(value: Any, words: Sequence[str], name: str) -> None:
+    """Refuse a value that is none of the words.
+
+    Raises:
+        UsageError: It is none of them; nothing was changed.
+    """
+    if value not in words:
+        raise UsageError(
+            f"`{name}` cannot be {value!r:.40}: it is one of {', '.join(words)}; nothing was changed."
+        )
 
 
 def turn_messages(
@@ -77,6 +117,8 @@ def turn_messages(
     Raises:
         UsageError: ``given`` is not a list of OpenAI message dicts.
     """
+    if given is not None and not isinstance(given, Iterable):
+        raise _no_messages(given)
     messages = [Message("user", user, timestamp=timestamp)] if user else []
     messages.extend(_message(raw, redact, timestamp) for raw in given or ())
     last = messages[-1] if messages else None
@@ -93,14 +135,12 @@ def message_from(raw: Mapping[str, Any]) -> Message:
 
 def _message(raw: Any, redact: Callable[[str], str], timestamp: float | None) -> Message:
     if not isinstance(raw, Mapping) or not isinstance(raw.get("role"), str):
-        raise UsageError(
-            "`messages` must be a list of OpenAI message dicts, each with a `role`; "
-            f"found {type(raw).__name__}. The turn was not saved.",
-            hint="pass this turn's messages after the user message, or leave `messages` out",
-        )
-    calls = raw.get("tool_calls") or ()
+        raise _no_messages(raw)
+    calls = raw.get("tool_calls")
+    if not isinstance(calls, list | tuple):
+        calls = ()
     return Message(
-        role=raw["role"],
+        role=clean(raw["role"]),
         content=redact(clean(flatten(raw.get("content")))),
         name=_text(raw.get("name")),
         tool_name=_text(
@@ -112,18 +152,30 @@ def _message(raw: Any, redact: Callable[[str], str], timestamp: float | None) ->
     )
 
 
+def _no_messages(found: Any) -> UsageError:
+    return UsageError(
+        "`messages` must be a list of OpenAI message dicts, each with a `role`; "
+        f"found {type(found).__name__}. The turn was not saved.",
+        hint="pass this turn's messages after the user message, or leave `messages` out",
+    )
+
+
 def _call(call: Mapping[str, Any], redact: Callable[[str], str]) -> dict[str, Any]:
     """A tool call with every string in it masked, whatever its depth."""
     return {str(key): _masked(value, redact) for key, value in call.items()}
 
 
-def _masked(value: Any, redact: Callable[[str], str]) -> Any:
+def _masked(value: Any, redact: Callable[[str], str], depth: int = 0) -> Any:
     if isinstance(value, str):
         return redact(clean(value))
+    if isinstance(value, Mapping | list | tuple) and depth >= MAX_DEPTH:
+        return TOO_DEEP
     if isinstance(value, Mapping):
-        return {str(key): _masked(item, redact) for key, item in value.items()}
+        return {str(key): _masked(item, redact, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_masked(item, redact) for item in value]
+        return [_masked(item, redact, depth + 1) for item in value]
+    if isinstance(value, bytes | bytearray):
+        return redact(clean(value.decode("utf-8", "replace")))
     return value
 
 

@@ -59,11 +59,14 @@ class Notices:
                 logger.exception("the host's notify callback failed")
 
     def settle(self, key: str) -> None:
-        """The matter is over: the same news may be told again, and ``status`` forgets it."""
+        """The matter is over: the same news may be told again, and ``status`` forgets it. Never raises."""
         with self._lock:
             self._told.discard(key)
-        with self._runtime.write() as db:
-            db.execute("DELETE FROM notices WHERE key=?", (key,))
+        try:
+            with self._runtime.write() as db:
+                db.execute("DELETE FROM notices WHERE key=?", (key,))
+        except StoreError as error:
+            logger.warning("an old notice stays in status: %s", error.message)
 
 
 def _arrow(hint: str) -> str:

@@ -19,15 +19,16 @@ from hermes_memory_core.config import LoadedConfig, Secrets
 from hermes_memory_core.engine.calls import Provider
 from hermes_memory_core.engine.delivery import Delivery
 from hermes_memory_core.engine.figures import Figures
+from hermes_memory_core.engine.handover import HandOver
 from hermes_memory_core.engine.notices import Notices
-from hermes_memory_core.engine.open_sessions import OpenSessions
+from hermes_memory_core.engine.open_sessions import OpenSession, OpenSessions
 from hermes_memory_core.engine.outbox import Outbox, OutboxLimits, dump_write
 from hermes_memory_core.engine.recall import Gatherer
 from hermes_memory_core.engine.roster import Place, Roster, Services
 from hermes_memory_core.engine.runtime import Runtime
 from hermes_memory_core.engine.scopes import Crowd
 from hermes_memory_core.engine.spill import Spill, SpillSettings
-from hermes_memory_core.errors import HermesMemoryError, StoreError
+from hermes_memory_core.errors import StoreError
 from hermes_memory_core.types import (
     LLM,
     Decision,
@@ -51,6 +52,9 @@ logger = logging.getLogger(__name__)
 IDLE_END_S = 86_400.0
 """A detached session nobody used for a day has ended (reason ``idle``)."""
 SWEEP_EVERY_S = 60.0
+SWEEP_ROWS = 200
+SWEEP_FOR_S = 0.5
+"""How many leftover sessions one sweep ends, and for how long: it runs while a session is being opened."""
 
 
 class OpenProfile:
@@ -98,6 +102,7 @@ class OpenProfile:
         self.notices = Notices(self.runtime, notify)
         self.crowd = Crowd(self.settings, self.notices.tell)
         self.open_sessions = OpenSessions(self.runtime)
+        self.handover = HandOver(self)
         self.figures = Figures(self.runtime)
         limits = self.settings["memory"]["outbox"]
         self.outbox = Outbox(
@@ -188,16 +193,23 @@ class OpenProfile:
             external.cast("start_session", **arguments)
 
     def end_session(self, session: SessionInfo, reason: EndReason) -> bool:
-        """End it once, whoever asks first: history, built-ins, then the external provider behind its turns."""
-        if not self.open_sessions.take_ended(session.id):
+        """End it once, whoever asks first: history, built-ins, then the external provider behind its turns.
+
+        Never raises: an end that cannot be written is told to the person, and made up for at a later start.
+        """
+        try:
+            return self.handover.end(session, reason)
+        except StoreError as error:
+            self.notices.tell(
+                Notice(
+                    "end_not_saved",
+                    f"The end of session {session.id} could not be written: {error.message} Its turns are "
+                    "saved; it is ended at the next start.",
+                    hint=error.hint,
+                    key=f"end_not_saved:{session.id}",
+                )
+            )
             return False
-        if self.history is not None:
-            self.history.end_session(session.id, reason, at=self.clock())
-        for provider in self.roster.built_ins:
-            provider.call("end_session", 0.0, session=session, reason=reason)
-        self.observe("end_session", session, payload={"reason": reason})
-        self.gatherer.drop(session.id)
-        return True
 
     def observe(
         self,
@@ -237,7 +249,7 @@ class OpenProfile:
             self.delivery.nudge()
 
     def sweep(self, *, force: bool = False) -> None:
-        """Find sessions that crashed or fell idle, and turns the outbox has not seen; at most once a minute."""
+        """End sessions that crashed or fell idle, a bounded number; at most once a minute unless forced."""
         now = time.monotonic()
         with self._lock:
             if not force and now - self._swept_at < SWEEP_EVERY_S:
@@ -245,47 +257,43 @@ class OpenProfile:
             first = self._swept_at == float("-inf")
             self._swept_at = now
         self.outbox.free_dead_leases()
-        for row in self.open_sessions.crashed():
-            self._catch_up(row.info, row.cursor)
-            self.end_session(row.info, "crash")
-        for row in self.open_sessions.idle(IDLE_END_S):
-            self._catch_up(row.info, row.cursor)
-            self.end_session(row.info, "idle")
+        deadline = now + SWEEP_FOR_S
+        leftovers: list[tuple[OpenSession, EndReason]] = [
+            *((row, "crash") for row in self.open_sessions.crashed(SWEEP_ROWS)),
+            *((row, "idle") for row in self.open_sessions.idle(IDLE_END_S, SWEEP_ROWS)),
+        ]
+        for row, reason in leftovers:
+            self.end_session(row.info, reason)
+            if time.monotonic() > deadline:  # the rest next time: a person waits for this session
+                break
         if first:
             self.spill.sweep(now=self.clock())
             self.nudge()
 
-    def _catch_up(self, session: SessionInfo, cursor: int) -> None:
-        """Queue turns that were committed and not queued when the process died."""
-        external, history = self.roster.external, self.history
-        if external is None or history is None:
-            return
-        try:
-            for ref, turn in history.turns_after(session.id, cursor):
-                if not turn.interrupted:
-                    self.observe("sync_turn", session, ref=ref)
-        except HermesMemoryError as error:
-            self.notices.tell(
-                Notice(
-                    "catch_up_failed",
-                    f"Turns of session {session.id} could not be handed to `{external.name}`: "
-                    f"{error.message}",
-                    hint=error.hint,
-                    key=f"catch_up_failed:{session.id}",
-                )
-            )
-
     # ------------------------------------------------------------ what providers ask of the core
 
     def notes_changed(self, write: NoteWrite) -> None:
-        """A note was committed: everybody else hears of it, the external provider in order with the turns."""
+        """A note was committed: everybody else hears of it, the external provider in order with the turns.
+
+        Never raises because of the outbox: the note is on the disk, and a caller who hears of an error would
+        write it again.
+        """
         session_id = write.origin.session_id
-        row = self.open_sessions.get(session_id) if session_id else None
-        session = row.info if row else None
-        for provider in self.roster.built_ins:
-            provider.call("notes_written", 0.0, session=session, write=write)
-        lane = None if session else f"notes:{write.scope.key}"
-        self.observe("notes_written", session, payload=dump_write(write), lane=lane)
+        try:
+            row = self.open_sessions.get(session_id) if session_id else None
+            session = row.info if row else None
+            for provider in self.roster.built_ins:
+                provider.call("notes_written", 0.0, session=session, write=write)
+            lane = None if session else f"notes:{write.scope.key}"
+            self.observe("notes_written", session, payload=dump_write(write), lane=lane)
+        except StoreError as error:
+            self.notices.tell(
+                Notice(
+                    "note_not_queued",
+                    f"A note was saved, but the external provider will not hear of it: {error.message}",
+                    hint=error.hint,
+                )
+            )
 
     def approve(self, write: NoteWrite) -> Decision:
         """What becomes of a proposed note write; see ``engine/approval.py``."""
@@ -326,7 +334,10 @@ class OpenProfile:
             self.figures.save_breaker(provider)
         key = f"provider_degraded:{provider.name}"
         if opened and provider.breaker is not None:
-            pending = self.outbox.counts(provider.name)["pending"]
+            try:
+                pending = f"{self.outbox.counts(provider.name)['pending']}"
+            except StoreError:  # counted for the message only
+                pending = "Its"
             self.notices.tell(
                 Notice(
                     "provider_degraded",
@@ -355,9 +366,15 @@ class OpenProfile:
         """Deliver what can be delivered now, then let everything go. What is left stays in the outbox."""
         seconds = self.deadlines["close_s"]
         delivery = self.__dict__.get("delivery")
-        if delivery is not None:
-            delivery.drain(seconds)
-            delivery.close()
-        self.figures.save(self.roster.loaded, force=True)
-        self.roster.close(seconds)
-        self.runtime.close()
+        try:
+            if delivery is not None:
+                delivery.drain(seconds)
+                delivery.close()
+            self.figures.save(self.roster.loaded, force=True)
+        except (
+            StoreError
+        ) as error:  # what matters is on the disk; the files must be let go all the same
+            logger.warning("closing: %s", error.message)
+        finally:
+            self.roster.close(seconds)
+            self.runtime.close()

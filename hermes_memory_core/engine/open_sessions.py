@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from dataclasses import dataclass
 
@@ -30,22 +31,40 @@ class OpenSessions:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
-    def put(self, info: SessionInfo, *, turn_number: int = 0, cursor: int = 0) -> None:
-        """Register (or take over) a session for this process."""
-        with self._runtime.write() as db:
-            db.execute(
-                "INSERT INTO open_sessions(id, info, holder, turn_number, last_seen, cursor)"
-                " VALUES(?,?,?,?,?,?) ON CONFLICT(id) DO UPDATE SET info=excluded.info,"
-                " holder=excluded.holder, detached=0, last_seen=excluded.last_seen",
-                (
-                    info.id,
-                    dump_session(info),
-                    self._runtime.holder,
-                    turn_number,
-                    self._runtime.clock(),
-                    cursor,
-                ),
-            )
+    def put(
+        self,
+        info: SessionInfo,
+        *,
+        turn_number: int = 0,
+        cursor: int = 0,
+        db: sqlite3.Connection | None = None,
+    ) -> None:
+        """Register (or take over) a session for this process; with ``db`` inside the caller's transaction."""
+        if db is None:
+            with self._runtime.write() as own:
+                return self.put(info, turn_number=turn_number, cursor=cursor, db=own)
+        db.execute(
+            "INSERT INTO open_sessions(id, info, holder, turn_number, last_seen, cursor)"
+            " VALUES(?,?,?,?,?,?) ON CONFLICT(id) DO UPDATE SET info=excluded.info,"
+            " holder=excluded.holder, detached=0, last_seen=excluded.last_seen",
+            (
+                info.id,
+                dump_session(info),
+                self._runtime.holder,
+                turn_number,
+                self._runtime.clock(),
+                cursor,
+            ),
+        )
+        return None
+
+    def cursor(self, session_id: str, *, db: sqlite3.Connection | None = None) -> int | None:
+        """Transcript offset up to which turns are queued; None when the session is not open anywhere."""
+        if db is None:
+            with self._runtime.read() as own:
+                return self.cursor(session_id, db=own)
+        row = db.execute("SELECT cursor FROM open_sessions WHERE id=?", (session_id,)).fetchone()
+        return int(row[0]) if row else None
 
     def get(self, session_id: str) -> OpenSession | None:
         """The row, or None when the session is not open anywhere."""
@@ -61,14 +80,15 @@ class OpenSessions:
             ]
 
     def advance(
-        self, session_id: str, turn_number: int, cursor: int | None, *, db: sqlite3.Connection
-    ) -> None:
-        """A turn was completed; inside the caller's transaction."""
-        db.execute(
-            "UPDATE open_sessions SET turn_number=?, last_seen=?, cursor=coalesce(?, cursor)"
+        self, session_id: str, turn_number: int, cursor: int, *, db: sqlite3.Connection
+    ) -> bool:
+        """A turn was completed; inside the caller's transaction. False when the session is not open."""
+        done = db.execute(
+            "UPDATE open_sessions SET turn_number=max(turn_number, ?), last_seen=?, cursor=?"
             " WHERE id=?",
             (turn_number, self._runtime.clock(), cursor, session_id),
         )
+        return done.rowcount == 1
 
     def rename(self, info: SessionInfo) -> None:
         """The session's own data changed (its title)."""
@@ -98,19 +118,31 @@ class OpenSessions:
                 (self._runtime.clock(), session_id),
             )
 
-    def take_ended(self, session_id: str) -> bool:
-        """Remove the row; True for exactly one caller, who then delivers the end."""
-        with self._runtime.write() as db:
-            return db.execute("DELETE FROM open_sessions WHERE id=?", (session_id,)).rowcount == 1
+    def take_ended(self, session_id: str, *, db: sqlite3.Connection) -> bool:
+        """Remove the row, inside the caller's transaction; True for exactly one caller, who delivers the end."""
+        return db.execute("DELETE FROM open_sessions WHERE id=?", (session_id,)).rowcount == 1
 
-    def crashed(self) -> list[OpenSession]:
-        """Sessions whose process is gone without having ended or detached them."""
-        return [row for row in self.all() if not row.detached and not is_alive(row.holder)]
+    def crashed(self, limit: int) -> list[OpenSession]:
+        """Sessions whose process is gone without having ended or detached them, oldest first."""
+        with self._runtime.read() as db:
+            holders = db.execute("SELECT DISTINCT holder FROM open_sessions WHERE detached=0")
+            gone = [row["holder"] for row in holders if not is_alive(row["holder"])]
+            rows = db.execute(
+                "SELECT o.* FROM open_sessions o JOIN json_each(?) j ON j.value=o.holder"
+                " WHERE o.detached=0 ORDER BY o.last_seen LIMIT ?",
+                (json.dumps(gone), limit),
+            )
+            return [_row(row) for row in rows]
 
-    def idle(self, older_than_s: float) -> list[OpenSession]:
-        """Detached sessions nobody has used for that long."""
-        limit = self._runtime.clock() - older_than_s
-        return [row for row in self.all() if row.detached and row.last_seen < limit]
+    def idle(self, older_than_s: float, limit: int) -> list[OpenSession]:
+        """Detached sessions nobody has used for that long, oldest first."""
+        with self._runtime.read() as db:
+            rows = db.execute(
+                "SELECT * FROM open_sessions WHERE detached=1 AND last_seen<?"
+                " ORDER BY last_seen LIMIT ?",
+                (self._runtime.clock() - older_than_s, limit),
+            )
+            return [_row(row) for row in rows]
 
 
 def _row(row: object) -> OpenSession:

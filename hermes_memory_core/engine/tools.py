@@ -88,14 +88,14 @@ class Toolbox:
             origin: Who calls.
             call_id: The model's id of the call.
         """
-        owner = self._owners.get(name)
+        owner = self._owners.get(str(name))  # models send all sorts of things
         if owner is None:
             near = difflib.get_close_matches(str(name), self._owners, n=1, cutoff=0.5)
             hint = f"did you mean `{near[0]}`?" if near else f"tools: {', '.join(self._owners)}"
-            return _failure(f"There is no tool `{name}`.", hint)
+            return failure(f"There is no tool `{name}`.", hint)
         parsed = parse_arguments(arguments)
         if isinstance(parsed, str):
-            return _failure(parsed, "send the arguments as one JSON object")
+            return failure(parsed, "send the arguments as one JSON object")
         info = CallInfo(
             deadline=time.monotonic() + timeout_s,
             turn_id=origin.turn_id,
@@ -145,7 +145,7 @@ def parse_arguments(arguments: Any) -> dict[str, Any] | str:
     if isinstance(arguments, str | bytes):
         try:
             arguments = json.loads(arguments)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             return f"The arguments are not JSON ({error}); nothing was done."
         if isinstance(arguments, str):  # some layers encode twice
             return (
@@ -167,7 +167,7 @@ def _not_object(value: object) -> str:
 def _render(name: str, owner: Provider, outcome: Outcome) -> str:
     if not outcome.ok:
         hint = str(getattr(outcome.error, "hint", "")) or "hermes memory status"
-        return _failure(describe(outcome.error) or f"`{name}` gave no answer.", hint)
+        return failure(describe(outcome.error) or f"`{name}` gave no answer.", hint)
     value = outcome.value
     if isinstance(value, ToolResult):
         data: dict[str, Any] = dict(value.data)
@@ -176,7 +176,7 @@ def _render(name: str, owner: Provider, outcome: Outcome) -> str:
     elif isinstance(value, Mapping):
         data = {str(key): item for key, item in value.items()}
     else:
-        return _failure(
+        return failure(
             f"`{name}` of `{owner.name}` answered with a {type(value).__name__}, not an object.",
             f"hermes plugins check {owner.name}",
         )
@@ -184,11 +184,17 @@ def _render(name: str, owner: Provider, outcome: Outcome) -> str:
         text = json.dumps(data, ensure_ascii=False)
         text.encode("utf-8")
     except (TypeError, ValueError):  # values JSON has no word for, or lone surrogates
-        text = json.dumps(data, ensure_ascii=True, default=str, skipkeys=True)
+        try:
+            text = json.dumps(data, ensure_ascii=True, default=str, skipkeys=True)
+        except (ValueError, RecursionError) as error:  # it holds itself, or nests without end
+            return failure(f"The answer of `{name}` is no JSON: {error}.", "")
+    except RecursionError as error:
+        return failure(f"The answer of `{name}` is no JSON: {error}.", "")
     return text
 
 
-def _failure(message: str, hint: str) -> str:
+def failure(message: str, hint: str) -> str:
+    """The JSON object of a call that did nothing."""
     data = {"success": False, "error": message}
     if hint:
         data["hint"] = hint
