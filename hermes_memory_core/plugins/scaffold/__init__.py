@@ -61,7 +61,7 @@ def names_for(name: str) -> Names:
     """
     name = name.strip()
     if not _NAME.fullmatch(name) or len(name) > 40:
-        better = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+        better = re.sub(r"[^a-z0-9]+", "-", name.lower())[:40].strip("-")
         better = better if _NAME.fullmatch(better) else "my-memory"
         raise UsageError(
             f"`{name}` cannot be a provider's name (small letters, digits, - and _); nothing was written.",
