@@ -6,12 +6,13 @@ databases are read through descriptors that are kept for the life of the process
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from hermes_memory_core.safety.spellings import spellings
 
 CHUNK = 1 << 20
 
@@ -32,18 +33,12 @@ class Left:
 def needles(query: str) -> tuple[bytes, ...]:
     """The spellings of a text that are looked for, letters of ASCII in lower case.
 
-    As it is and in either case, as UTF-8 and UTF-16, and as JSON writes it with and without escapes.
+    In UTF-8 every spelling there is, in UTF-16 the plain ones.
     """
-    forms = {query, query.lower(), query.upper(), query.casefold(), query.title()}
     found: dict[bytes, None] = {}
-    for form in forms:
-        texts = [
-            form,
-            json.dumps(form, ensure_ascii=False)[1:-1],
-            json.dumps(form, ensure_ascii=True)[1:-1],
-        ]
-        for text in texts:
-            found[text.encode("utf-8", "replace").lower()] = None
+    for form in spellings(query):
+        found[form.encode("utf-8", "replace").lower()] = None
+    for form in (query, query.lower(), query.upper()):
         for codec in ("utf-16-le", "utf-16-be"):
             found[form.encode(codec, "replace").lower()] = None
     # one that holds another is found with it

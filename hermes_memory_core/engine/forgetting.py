@@ -7,7 +7,6 @@ outbox goes first, so that nothing is delivered meanwhile, and the external prov
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
@@ -19,6 +18,7 @@ from hermes_memory_core.engine.forget_files import Files
 from hermes_memory_core.engine.forget_runtime import RuntimeRows
 from hermes_memory_core.errors import HermesMemoryError, ScopeRequired, UsageError
 from hermes_memory_core.plugins.discover import BUILT_IN_NAMES
+from hermes_memory_core.safety.spellings import holder
 from hermes_memory_core.types import ForgetReceipt, Scope
 
 if TYPE_CHECKING:
@@ -47,24 +47,14 @@ Progress = Callable[[str], None]
 
 
 def matcher(query: str) -> Callable[[str], bool]:
-    """Does a text hold the query? Letters match in either case, also as JSON writes them.
+    """Does a text hold the query? See ``safety/spellings.py``.
 
     Raises:
         UsageError: The query is blank: it would be in everything.
     """
     if not query.strip():
         raise UsageError("Forget needs some text to look for; nothing was removed.")
-    wanted = query.strip().casefold()
-    forms = {wanted}
-    for form in (query.strip(), query.strip().lower()):
-        forms.add(json.dumps(form)[1:-1].casefold())
-        forms.add(json.dumps(form, ensure_ascii=False)[1:-1].casefold())
-
-    def holds(text: str) -> bool:
-        folded = text.casefold()
-        return any(form in folded for form in forms)
-
-    return holds
+    return holder(query.strip())
 
 
 class Forgetting:

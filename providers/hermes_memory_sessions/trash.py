@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hermes_memory_core.errors import SessionError, SessionNotFoundError
+from hermes_memory_core.safety.spellings import holder
 from hermes_memory_core.storage.atomic import sync_dir, write_atomic
 from hermes_memory_core.types import ForgetReceipt, Scope
 
@@ -203,14 +204,12 @@ class TrashMixin(StoreBase):
 
         Of one scope only what says itself that it is that scope's: torn lines and databases do not.
         """
-        needles = {json.dumps(query, ensure_ascii=False)[1:-1].casefold(), query.casefold()}
+        holds = _holder(query)
         hits, kept = [], []
         folders = (self.folder / TRASH, self.folder / DAMAGED)
         for path in [item for folder in folders for item in folder.glob("*") if item.is_file()]:
-            text = path.read_bytes().decode("utf-8", "replace").casefold()
-            if any(needle in text for needle in needles) and (
-                scope_key is None or _scope_of(path) == scope_key
-            ):
+            text = path.read_bytes().decode("utf-8", "replace")
+            if holds(text) and (scope_key is None or _scope_of(path) == scope_key):
                 hits.append(path)
         if scope_key is None:
             kept = [
@@ -275,10 +274,9 @@ def _containing(
     db: sqlite3.Connection, query: str, scope_key: str | None
 ) -> dict[str, list[tuple[int, str]]]:
     """Messages whose text or tool calls hold the query, by session; id 0 stands for the title."""
-    wanted = query.casefold()
-    if not wanted.strip():
+    if not query.strip():
         return {}
-    db.create_function("holds", 1, _holder(wanted), deterministic=True)
+    db.create_function("holds", 1, _holder(query), deterministic=True)
     found: dict[str, list[tuple[int, str]]] = {}
     limit, values = ("AND s.scope_key = ?", (scope_key,)) if scope_key else ("", ())
     in_messages = (
@@ -292,21 +290,18 @@ def _containing(
     return found
 
 
-def _holder(wanted: str) -> Callable[[Any], bool]:
-    escaped = json.dumps(wanted, ensure_ascii=False)[1:-1]
+def _holder(query: str) -> Callable[[Any], bool]:
+    holds_text = holder(query)
 
     def holds(value: Any) -> bool:
-        if not isinstance(value, str):
-            return False
-        text = value.casefold()
-        return wanted in text or escaped in text
+        return isinstance(value, str) and holds_text(value)
 
     return holds
 
 
 def _without(line: Line, raw: bytes, ids: Iterable[int], query: str) -> tuple[bytes, set[int]]:
     """The line without these messages and without the query, at its old length; the ids taken out."""
-    holds = _holder(query.casefold())
+    holds = _holder(query)
     item = line.event
     if item is None:  # unreadable, but a person may read it
         text = raw.decode("utf-8", "replace")
