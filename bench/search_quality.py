@@ -23,9 +23,9 @@ sys.path[:0] = [
     str(Path(__file__).resolve().parent.parent / "providers"),
 ]
 
-from hermes_memory_sessions import schema
-from hermes_memory_sessions.search import Filters, Index, MessageRow, search
-from hermes_memory_sessions.search.weights import DEFAULT, Weights
+from hermes_memory_sessions import schema  # noqa: E402
+from hermes_memory_sessions.search import Filters, Index, MessageRow, search  # noqa: E402
+from hermes_memory_sessions.search.weights import DEFAULT, Weights  # noqa: E402
 
 NOW = 1_790_000_000.0
 VARIATIONS = {

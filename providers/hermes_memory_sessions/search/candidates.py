@@ -29,8 +29,8 @@ from .weights import DEMOTED_SOURCES
 BEST: Final = 200
 """Candidates that are ranked in full."""
 
-FEW: Final = 60
-FAINT: Final = 0.1
+FEW: Final = 120
+FAINT: Final = 0.15
 """Beyond the first ``FEW``, messages whose terms weigh less than this share of the best one's are left out."""
 
 ALL_POSTINGS: Final = 4_000
@@ -105,7 +105,7 @@ def find(corpus: Corpus, node: Node, *, by_time: bool = False, prune: bool = Tru
         size += _postings(corpus, term, limit - size)
         if size > limit:
             return _chosen(corpus, node, wanted, refused, by_time=by_time, prune=prune)
-    return _whole(corpus, node, wanted, refused)
+    return _whole(corpus, node, wanted, refused, by_time=by_time)
 
 
 def _postings(corpus: Corpus, term: Term, limit: int) -> int:
@@ -123,7 +123,9 @@ def _postings(corpus: Corpus, term: Term, limit: int) -> int:
 # ---------------------------------------------------------------- few postings: read them all
 
 
-def _whole(corpus: Corpus, node: Node, wanted: list[Term], refused: list[Term]) -> Candidates:
+def _whole(
+    corpus: Corpus, node: Node, wanted: list[Term], refused: list[Term], *, by_time: bool
+) -> Candidates:
     known: dict[tuple[str, bool], Offsets] = {}
 
     def lookup(token: str, prefix: bool) -> Offsets:
@@ -137,7 +139,10 @@ def _whole(corpus: Corpus, node: Node, wanted: list[Term], refused: list[Term]) 
     matching = allowed(node, evidence)
     if matching is None:
         matching = union(kept)
-    found = _filled(corpus, kept, _by_weight(matching, kept), pruned=False)
+    order = sorted(matching, reverse=True) if by_time else _by_weight(matching, kept)
+    if not (by_time or corpus.condition.narrow):
+        order = order[: _telling(order, kept)]
+    found = _filled(corpus, kept, order, pruned=False)
     short = [one for one in kept if needs_judging(one.term)]
     if short:
         texts = dict(_texts(corpus, union(short) & found.rows.keys()))
@@ -172,17 +177,26 @@ def _begins(prefix: str) -> re.Pattern[str]:
 
 def _by_weight(messages: set[int], evidence: list[TermEvidence]) -> list[int]:
     """Likeliest first; of equals the newest."""
+    weight = _weights(messages, evidence)
+    return sorted(messages, key=lambda message: (-weight[message], -message))
+
+
+def _weights(messages: Iterable[int], evidence: list[TermEvidence]) -> dict[int, float]:
     weight = dict.fromkeys(messages, 0.0)
     for one in evidence:
         for message in one.frequency:
             if message in weight:
                 weight[message] += one.rarity * one.share.get(message, 1.0)
-    order = sorted(messages, key=lambda message: (-weight[message], -message))
-    if len(order) > FEW:
-        faint = FAINT * weight[order[0]]
-        while len(order) > FEW and weight[order[-1]] < faint:
-            order.pop()
-    return order
+    return weight
+
+
+def _telling(order: list[int], evidence: list[TermEvidence]) -> int:
+    """How many of the likeliest messages say anything beside the best one."""
+    if len(order) <= FEW:
+        return len(order)
+    weight = _weights(order, evidence)
+    faint = FAINT * weight[order[0]]
+    return next((i for i in range(FEW, len(order)) if weight[order[i]] < faint), len(order))
 
 
 # ---------------------------------------------------------------- many postings: the best, then their text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Final
 
@@ -15,11 +15,13 @@ from . import candidates as pool
 from .candidates import Candidates, Corpus, Row
 from .evidence import without_weak
 from .filters import MOST_HITS, Filters, condition
+from .languages import LATIN
 from .parser import Query, parse
 from .rank import Question, Ranked, rank
 from .scripts import fold
 from .snippet import CLOSE, OPEN, Marker, snippet
-from .syntax import Node, Term, terms
+from .stems import stem
+from .syntax import Node, Term, mapped, terms
 from .weights import DEFAULT, Weights
 from .when import spans
 
@@ -99,6 +101,7 @@ def search(
     filters = filters or Filters()
     corpus = Corpus.of(db, condition(filters, now, tz))
     parsed = parse(query)
+    parsed = replace(parsed, node=_in_all_languages(db, parsed.node))
     if parsed.node is None:
         found = _literal(corpus, parsed.literal) if parsed.literal else []
         marker = _signs(parsed.literal)
@@ -159,6 +162,25 @@ def _strict(node: Node) -> bool:
     return not isinstance(node, Term) and any(
         term.exact or (term.prefix and len(term.text) > 1) for term in terms(node)
     )
+
+
+def _in_all_languages(db: sqlite3.Connection, node: Node | None) -> Node | None:
+    """Single words also by the stems of the other languages the store has met."""
+    met = [
+        row[0].removeprefix("language.")
+        for row in db.execute("SELECT key FROM meta WHERE key GLOB 'language.*'")
+    ]
+    if node is None or not met:
+        return node
+
+    def widen(term: Term) -> Term:
+        if term.prefix or len(term.units) > 1 or not term.text.isalpha():
+            return term
+        word = fold(term.text)
+        more = {(stem(word, language),) for language in met if language in LATIN}
+        return replace(term, readings=(*term.readings, *sorted(more - set(term.readings))))
+
+    return mapped(node, widen)
 
 
 # ---------------------------------------------------------------- time alone

@@ -15,6 +15,7 @@ from typing import Any, Final
 from hermes_memory_core.errors import StoreError
 from hermes_memory_sessions import schema
 
+from .languages import guess
 from .scripts import clean
 from .segmenter import TOKENISER_VERSION, count, segment, traits
 from .stems import stemmer_version
@@ -59,6 +60,7 @@ class Index:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._ready = False
+        self._languages: set[str] = {"english"}
 
     # ------------------------------------------------------------ messages
 
@@ -98,6 +100,7 @@ class Index:
                     content,
                 ),
             )
+            self._note_language(content)
             if tokens and row.state != schema.UNDONE:
                 self._enter(row.id, tokens)
             added += 1
@@ -153,6 +156,7 @@ class Index:
         schema.drop_search_tables(self._db)
         schema.create(self._db)
         self._record_version()
+        self._languages = {"english"}
         self._ready = True
 
     def reindex(self, after: int = 0, limit: int = 1000) -> int | None:
@@ -172,6 +176,7 @@ class Index:
                 "UPDATE messages SET tokens = ?, flags = ? WHERE id = ?",
                 (count(tokens), traits(content), id_),
             )
+            self._note_language(content)
             if tokens and state != schema.UNDONE:
                 self._enter(id_, tokens)
         return rows[-1][0] if rows else None
@@ -192,6 +197,15 @@ class Index:
         return problems(self._db, _version(), _recorded(self._db))
 
     # ------------------------------------------------------------ inside
+
+    def _note_language(self, text: str) -> None:
+        """Remember which languages the store has met: queries are stemmed by all of them."""
+        name = guess(text)
+        if name not in self._languages:
+            self._languages.add(name)
+            self._db.execute(
+                "INSERT OR IGNORE INTO meta(key, value) VALUES (?, 1)", (f"language.{name}",)
+            )
 
     def _require_current(self) -> None:
         if not self._ready and not self.is_current():

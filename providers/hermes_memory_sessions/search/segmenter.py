@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from hermes_memory_sessions import schema
 
+from .languages import guess
 from .scripts import EMOJI, UNSPACED, WORD, clean, compatible, fold
 from .stems import stem
 
@@ -60,12 +61,14 @@ def segment(text: str) -> str:
     """Tokens of ``text``, parted by single spaces, as the index takes them."""
     main: list[str] = []
     extra: dict[tuple[str, ...], None] = {}
-    for match in _PIECE.finditer(compatible(clean(text[:LONGEST_TEXT]))):
+    text = compatible(clean(text[:LONGEST_TEXT]))
+    latin = guess(text)
+    for match in _PIECE.finditer(text):
         kind = match.lastgroup
         if kind == "run":
             main.extend(pairs(fold(match.group())))
             continue
-        tokens, parts = _tokens(kind or "word", match.group())
+        tokens, parts = _tokens(kind or "word", match.group(), latin)
         main.extend(tokens)
         if parts:
             extra[parts] = None
@@ -84,19 +87,19 @@ def pairs(run: str) -> list[str]:
     return [run[i : i + 2] for i in range(len(run) - 1)] + [run[-1]] if run else []
 
 
-def _tokens(kind: str, raw: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _tokens(kind: str, raw: str, latin: str = "english") -> tuple[tuple[str, ...], tuple[str, ...]]:
     if kind == "run":
         return tuple(pairs(fold(raw))), ()
     if kind == "word":
-        return word_tokens(raw)
+        return word_tokens(raw, latin)
     return (raw.lower(),), ()
 
 
 @lru_cache(maxsize=1 << 15)
-def word_tokens(raw: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def word_tokens(raw: str, latin: str = "english") -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Stems of one word as written (apostrophes inside), and those of its camelCase parts."""
     if "'" in raw:
-        return tuple(stem(part[:LONGEST_TOKEN]) for part in _apart(fold(raw))), ()
+        return tuple(stem(part[:LONGEST_TOKEN], latin) for part in _apart(fold(raw))), ()
     folded = fold(raw)[:LONGEST_TOKEN]
     if not folded:
         return (), ()
@@ -105,7 +108,7 @@ def word_tokens(raw: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         found = _PART.findall(raw)
         if len(found) > 1 and sum(map(len, found)) == len(raw) and any(len(p) > 1 for p in found):
             parts = tuple(stem(part.lower()) for part in found)
-    return (stem(folded),), parts
+    return (stem(folded, latin),), parts
 
 
 def _apart(word: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Word to stem, by Snowball, with a cache; which language it is comes from the script alone."""
+"""Word to stem, by Snowball, with a cache. Which language Latin letters are in, ``languages`` says."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Final
 from .irregular import FORMS
 
 _LANGUAGES: Final = (
-    (re.compile("[a-z]"), "english"),
     (re.compile("[\u0400-\u04ff]"), "russian"),
     (re.compile("[\u0370-\u03ff]"), "greek"),
     (re.compile("[\u0621-\u064a]"), "arabic"),
@@ -18,16 +17,25 @@ _LANGUAGES: Final = (
     (re.compile("[\u0561-\u0587]"), "armenian"),
     (re.compile("[\u0b80-\u0bff]"), "tamil"),
 )
+_LATIN: Final = re.compile("[a-z]")
 _SHORTEST = 3
 _LONGEST = 40
 
 
 @lru_cache(maxsize=1 << 16)
-def stem(word: str) -> str:
-    """The stem of a folded word; words with digits, very short and very long ones stay as they are."""
-    word = FORMS.get(word, word)
-    if not _SHORTEST <= len(word) <= _LONGEST or (not word.isalpha() and word.isascii()):
+def stem(word: str, latin: str = "english") -> str:
+    """The stem of a folded word; words with digits, very short and very long ones stay as they are.
+
+    Args:
+        word: Folded (``scripts.fold``).
+        latin: Which language a word in Latin letters is taken for.
+    """
+    if latin == "english":
+        word = FORMS.get(word, word)
+    if not _SHORTEST <= len(word) <= _LONGEST or (word.isascii() and not word.isalpha()):
         return word
+    if _LATIN.match(word):
+        return _stemmer(latin)(word) or word
     for letters, language in _LANGUAGES:
         if letters.match(word):
             return _stemmer(language)(word) or word

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 
@@ -84,9 +84,14 @@ def plain(node: Node | None) -> bool:
 
 def strict(node: Node) -> Node:
     """The tree with every term whole: under AND and NOT a part of a word decides nothing."""
+    return mapped(node, lambda term: replace(term, exact=True))
+
+
+def mapped(node: Node, change: Callable[[Term], Term]) -> Node:
+    """The tree with every term changed."""
     if isinstance(node, Term):
-        return replace(node, exact=True)
+        return change(node)
     if isinstance(node, Without):
-        return Without(strict(node.node), strict(node.excluded))
-    children = tuple(strict(child) for child in node.nodes)
+        return Without(mapped(node.node, change), mapped(node.excluded, change))
+    children = tuple(mapped(child, change) for child in node.nodes)
     return AllOf(children) if isinstance(node, AllOf) else AnyOf(children)

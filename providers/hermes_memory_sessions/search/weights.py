@@ -17,9 +17,9 @@ class Weights:
     """Saturation of a term's frequency."""
     b: float = 0.3
     """How much a long message is held against it."""
-    near: float = 0.25
+    near: float = 0.3
     """Share of a neighbour's own evidence that a message gets."""
-    next_near: float = 0.15
+    next_near: float = 0.2
     """The same at a distance of two."""
     answer: float = 0.7
     """Share of a question's evidence that the message after it gets, instead of ``near``."""
@@ -27,7 +27,7 @@ class Weights:
     """Share of the best message's score that the best session adds to its messages."""
     speaker: float = 0.7
     """Gain of messages by somebody the query names, or means by "I" and "you"."""
-    date: float = 1.3
+    date: float = 1.5
     """Gain of messages from the day, month or year the query names."""
     temporal: float = 0.6
     """Gain of messages with words of time when the query asks "when"."""

@@ -6,7 +6,6 @@ import sqlite3
 from datetime import UTC
 
 import pytest
-
 from hermes_memory_sessions import schema
 from hermes_memory_sessions.search import Filters, Index, MessageRow, search
 
@@ -26,7 +25,12 @@ class Shelf:
     def session(self, id_: str, **columns) -> int:
         if id_ not in self.keys:
             key = self.keys[id_] = len(self.keys) + 1
-            columns = {"source": "cli", "started_at": NOW - 40 * 86_400, "last_active": NOW, **columns}
+            columns = {
+                "source": "cli",
+                "started_at": NOW - 40 * 86_400,
+                "last_active": NOW,
+                **columns,
+            }
             names = ", ".join(columns)
             marks = ", ".join("?" * len(columns))
             self.db.execute(

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import pytest
+from hermes_memory_sessions.search.filters import MOST_HITS
 
 from hermes_memory_core.errors import UsageError
-from hermes_memory_sessions.search.filters import MOST_HITS
 
 from .conftest import NOW
 

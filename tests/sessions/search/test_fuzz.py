@@ -5,18 +5,39 @@ from __future__ import annotations
 import sqlite3
 
 import pytest
+from hermes_memory_sessions import schema
+from hermes_memory_sessions.search import Filters, Index, MessageRow, parse, search, segment
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hermes_memory_core.errors import UsageError
-from hermes_memory_sessions import schema
-from hermes_memory_sessions.search import Filters, Index, MessageRow, parse, search, segment
 
 from .conftest import NOW
 
-SIGNS = st.sampled_from(list('"()*-+:^{}[]<>|~&;,.!?#@$%/\\\'_=「」“”《》 \t\n\x00\ud83d\u200d\ufe0f'))
+SIGNS = st.sampled_from(
+    list("\"()*-+:^{}[]<>|~&;,.!?#@$%/\\'_=「」“”《》 \t\n\x00\ud83d\u200d\ufe0f")
+)
 WORDS = st.sampled_from(
-    "oven AND OR NOT NEAR NEAR( 烤箱 です 회의록 ก๋วย café e\u0301 👩‍💻 C++ v1.2 a_b fooBar don't".split()
+    [
+        "oven",
+        "AND",
+        "OR",
+        "NOT",
+        "NEAR",
+        "NEAR(",
+        "烤箱",
+        "です",
+        "회의록",
+        "ก๋วย",
+        "café",
+        "é",
+        "👩\u200d💻",
+        "C++",
+        "v1.2",
+        "a_b",
+        "fooBar",
+        "don't",
+    ]
 )
 QUERIES = st.one_of(
     st.text(max_size=200),
@@ -30,7 +51,12 @@ def db():
     db = sqlite3.connect(":memory:", isolation_level=None)
     schema.create(db)
     db.execute("INSERT INTO sessions (key, id) VALUES (1, 's')")
-    texts = ["the oven is hot", "烤箱です", "회의록 café C++ v1.2 a_b fooBar don't 👩‍💻 ก๋วย", '"*()']
+    texts = [
+        "the oven is hot",
+        "烤箱です",
+        "회의록 café C++ v1.2 a_b fooBar don't 👩‍💻 ก๋วย",
+        '"*()',
+    ]
     Index(db).add(MessageRow(i, 1, "user", text, NOW) for i, text in enumerate(texts, 1))
     yield db
     db.close()
@@ -70,7 +96,22 @@ def test_any_time_is_understood_or_refused(db, value):
         assert error.message
 
 
-LONG = ["(", ")", '"', "a ", "「", "」「", "NEAR(a ", "a AND ", "NOT ", "烤", "烤 OR ", "x.y-", "é", "((a OR b) AND "]
+LONG = [
+    "(",
+    ")",
+    '"',
+    "a ",
+    "「",
+    "」「",
+    "NEAR(a ",
+    "a AND ",
+    "NOT ",
+    "烤",
+    "烤 OR ",
+    "x.y-",
+    "é",
+    "((a OR b) AND ",
+]
 
 
 @pytest.mark.slow

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlite3
 
 import pytest
-
-from hermes_memory_core.errors import StoreError
 from hermes_memory_sessions import schema
 from hermes_memory_sessions.search import Index, segment
+
+from hermes_memory_core.errors import StoreError
 
 TEXTS = ["the oven is hot", "烤箱很热", "getUserName in YouTube C++", "", "👍", "don't 75% a_b"]
 
@@ -89,7 +89,8 @@ def test_merge_goes_on_until_nothing_is_left(shelf):
     while shelf.index.merge(8):
         rounds += 1
         assert rounds < 500
-    assert len(shelf.find("oven", limit=1000)) == 200 or len(shelf.find("oven", limit=1000)) == 300
+    assert len(shelf.find("oven", limit=1000)) == 200  # as many as are ever ranked
+    assert shelf.find("word7") == [8]
     assert shelf.index.check() == []
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from hermes_memory_sessions.search import candidates
 
 
@@ -77,9 +76,7 @@ def test_free_standing_word_before_letters_of_a_longer_one(shelf):
 def test_phrase_before_scattered_pairs(shelf):
     scattered = shelf.say("关系数据存放在仓库里，大家都据库存填表")
     phrase = shelf.say("数据库昨晚迁移了")
-    found = shelf.find("数据库")
-    assert found[0] == phrase
-    assert scattered not in found[:1]
+    assert shelf.find("数据库") == [phrase, scattered]
 
 
 def test_question_in_chinese_is_answered_by_its_content_words(shelf):
@@ -121,14 +118,23 @@ def test_why_is_short(shelf):
     assert len(hit.why) <= 200
 
 
-QUESTIONS = ["where is the kiln door?", "kiln door", "why did the celadon glaze crack", "釉料 为什么开裂"]
+QUESTIONS = [
+    "where is the kiln door?",
+    "kiln door",
+    "why did the celadon glaze crack",
+    "釉料 为什么开裂",
+]
 
 
 @pytest.mark.parametrize("query", QUESTIONS)
 def test_both_ways_to_the_evidence_agree(shelf, query, monkeypatch):
     for i in range(60):
         shelf.say(f"the kiln {'door' if i % 3 else 'lid'} number {i} glaze", f"s{i // 6}")
-        shelf.say(f"celadon cracked {i} 釉料开裂" if i % 7 == 0 else f"fine {i}", f"s{i // 6}", "assistant")
+        shelf.say(
+            f"celadon cracked {i} 釉料开裂" if i % 7 == 0 else f"fine {i}",
+            f"s{i // 6}",
+            "assistant",
+        )
     whole = shelf.find(query)
     monkeypatch.setattr(candidates, "ALL_POSTINGS", 0)
     assert shelf.find(query)[:5] == whole[:5]

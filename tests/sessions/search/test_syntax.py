@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from hermes_memory_sessions.search import parse
 
 
@@ -61,8 +60,7 @@ def test_operator_means_the_same_where_postings_are_many(kitchen, query, names, 
     assert set(kitchen.find(query)) == {kitchen.ids[name] for name in names}
 
 
-@pytest.mark.parametrize("name", ["oven", "door"])
-def test_more_of_the_words_come_first(kitchen, name):
+def test_more_of_the_words_come_first(kitchen):
     assert kitchen.find("oven door")[0] == kitchen.ids["both"]
 
 
@@ -76,8 +74,9 @@ def test_word_of_several_parts_prefers_them_in_a_row(shelf):
     apart = shelf.say("the buster of every cache")
     shelf.say("cache only")
     assert shelf.find("cache-buster")[:2] == [row, apart]
-    assert shelf.find("x AND cache-buster") == []
-    assert shelf.find("restart OR every NOT cache-buster") == [row, apart][:0] or True
+    assert shelf.find("restart AND cache-buster") == [row]
+    assert shelf.find("every AND cache-buster") == []
+    assert set(shelf.find("buster NOT cache-buster")) == {apart}
 
 
 def test_phrase_is_not_found_across_a_gap_of_camel_case_parts(shelf):

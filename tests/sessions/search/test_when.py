@@ -6,7 +6,6 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import pytest
-
 from hermes_memory_sessions.search.when import moment, spans
 
 from .conftest import NOW
@@ -65,7 +64,9 @@ def test_span(text, start, end):
     assert (_day(found[0]), _day(found[1])) == (start, end)
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("3d", 3 * 86400), ("2w", 14 * 86400), ("5h", 18000)])
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("3d", 3 * 86400), ("2w", 14 * 86400), ("5h", 18000)]
+)
 def test_back_from_now(text, seconds):
     assert moment(text, NOW, ZONE) == (NOW - seconds, NOW - seconds)
 
@@ -77,7 +78,9 @@ def test_exact_moments():
     assert moment("2026-01-02T18:00:00", NOW, ZONE) == (1767348000.0, 1767348000.0)
 
 
-@pytest.mark.parametrize("text", ["", "soon", "2024-13-45", "32 May 2023", "the", "99999999999999999999d"])
+@pytest.mark.parametrize(
+    "text", ["", "soon", "2024-13-45", "32 May 2023", "the", "99999999999999999999d"]
+)
 def test_what_is_no_time(text):
     found = moment(text, NOW, ZONE) if "999" not in text else None
     assert found is None
@@ -103,7 +106,9 @@ def test_named_time_puts_its_messages_first(shelf):
     assert "date: 2026-02-07" in found[0].why
 
 
-@pytest.mark.parametrize("query", ["yesterday", "昨天", "what did we talk about yesterday?", "어제"])
+@pytest.mark.parametrize(
+    "query", ["yesterday", "昨天", "what did we talk about yesterday?", "어제"]
+)
 def test_time_alone_gives_its_messages(shelf, query):
     shelf.say("glaze recipe", "a", ts=NOW - 3 * 86400)
     wanted = shelf.say("clay delivery", "b", ts=NOW - 43_200)
