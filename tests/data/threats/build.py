@@ -131,3 +131,4 @@ if __name__ == "__main__":
     write("zh.jsonl", split(read("zh.src", "zh")))
     write("other.jsonl", split(read("other.src", None)))
     write("disguised.jsonl", disguised())
+    write("second.jsonl", split(read("second.src", None)))
