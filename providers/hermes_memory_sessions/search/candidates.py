@@ -27,7 +27,10 @@ from .syntax import Node, Term, excluded, plain, terms
 from .weights import DEMOTED_SOURCES
 
 BEST: Final = 200
-"""Candidates that are ranked in full."""
+"""Candidates that are ranked in full, unless more hits are asked for."""
+
+BEST_OF_ONE: Final = 60
+"""The same for a single word: its messages differ little."""
 
 FEW: Final = 120
 FAINT: Final = 0.15
@@ -44,7 +47,7 @@ PRUNED_SHARE: Final = 0.02
 """Above ``PRUNE_FROM``, terms enter rarest first until their postings exceed the greater of the two."""
 
 DEEPEST: Final = 8_000
-"""Messages looked through for ``BEST`` that may stay; with a filter, all are."""
+"""Messages looked through for those that may stay; with a filter, all are."""
 
 _CHUNK: Final = 400
 
@@ -87,12 +90,18 @@ class Corpus:
     messages: int
     mean_length: float
     condition: Condition
+    asked: int
+    """Hits that are wanted, those before the page included."""
 
     @staticmethod
-    def of(db: sqlite3.Connection, condition: Condition) -> Corpus:
+    def of(db: sqlite3.Connection, condition: Condition, asked: int) -> Corpus:
         """Read the totals once for the whole search."""
         messages, mean_length = totals(db)
-        return Corpus(db, messages, mean_length, condition)
+        return Corpus(db, messages, mean_length, condition, asked)
+
+    def best(self, terms: int) -> int:
+        """How many candidates to rank for so many terms."""
+        return max(BEST, self.asked) if terms > 1 else max(BEST_OF_ONE, 2 * self.asked)
 
 
 def find(corpus: Corpus, node: Node, *, by_time: bool = False, prune: bool = True) -> Candidates:
@@ -141,8 +150,9 @@ def _whole(
         matching = union(kept)
     order = sorted(matching, reverse=True) if by_time else _by_weight(matching, kept)
     if not (by_time or corpus.condition.narrow):
-        order = order[: _telling(order, kept)]
-    found = _filled(corpus, kept, order, pruned=False)
+        order = order[: _telling(order, kept, corpus.asked)]
+    found = _filled(corpus, order, corpus.best(len(kept)))
+    found.evidence = kept
     short = [one for one in kept if needs_judging(one.term)]
     if short:
         texts = dict(_texts(corpus, union(short) & found.rows.keys()))
@@ -190,13 +200,14 @@ def _weights(messages: Iterable[int], evidence: list[TermEvidence]) -> dict[int,
     return weight
 
 
-def _telling(order: list[int], evidence: list[TermEvidence]) -> int:
+def _telling(order: list[int], evidence: list[TermEvidence], asked: int) -> int:
     """How many of the likeliest messages say anything beside the best one."""
-    if len(order) <= FEW:
+    few = max(FEW, asked)
+    if len(order) <= few:
         return len(order)
     weight = _weights(order, evidence)
     faint = FAINT * weight[order[0]]
-    return next((i for i in range(FEW, len(order)) if weight[order[i]] < faint), len(order))
+    return next((i for i in range(few, len(order)) if weight[order[i]] < faint), len(order))
 
 
 # ---------------------------------------------------------------- many postings: the best, then their text
@@ -241,7 +252,8 @@ def _chosen(
         order = sorted(weight, reverse=True)
     else:
         order = _heaviest(weight)
-    found = _filled(corpus, [], order, pruned=pruned)
+    found = _filled(corpus, order, corpus.best(len(wanted)))
+    found.pruned = pruned
     evidence = _read_evidence(corpus, found, [*wanted, *refused], sizes, read)
     found.evidence = [evidence[term] for term in wanted]
     sure = allowed(node, evidence)
@@ -346,18 +358,16 @@ def _texts(corpus: Corpus, messages: Iterable[int]) -> list[tuple[int, str]]:
 # ---------------------------------------------------------------- rows
 
 
-def _filled(
-    corpus: Corpus, evidence: list[TermEvidence], order: Iterable[int], *, pruned: bool
-) -> Candidates:
-    """Rows of the first ``BEST`` messages in ``order`` that the filters let through.
+def _filled(corpus: Corpus, order: Iterable[int], best: int) -> Candidates:
+    """Rows of the first ``best`` messages in ``order`` that the filters let through.
 
     Messages of sessions without a person take no more than half the places, however many there are (case B22).
     """
-    found = Candidates(evidence=evidence, mean_length=corpus.mean_length, pruned=pruned)
+    found = Candidates(mean_length=corpus.mean_length)
     rest = iter(order)
     unattended = 0
     for _ in range(DEEPEST // _CHUNK if not corpus.condition.narrow else 10**6):
-        chunk = list(islice(rest, _CHUNK))
+        chunk = list(islice(rest, min(_CHUNK, best + 20)))
         if not chunk:
             break
         rows = {row.id: row for row in passing(corpus, chunk)}
@@ -367,10 +377,10 @@ def _filled(
                 continue
             if row.source in DEMOTED_SOURCES:
                 unattended += 1
-                if unattended > BEST // 2:
+                if unattended > best // 2:
                     continue
             found.rows[id_] = row
-            if len(found.rows) >= BEST:
+            if len(found.rows) >= best:
                 return found
     return found
 

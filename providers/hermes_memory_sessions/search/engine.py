@@ -99,7 +99,8 @@ def search(
         sqlite3.Error: The database cannot be read; mapping it to a StoreError is the store's business.
     """
     filters = filters or Filters()
-    corpus = Corpus.of(db, condition(filters, now, tz))
+    asked = filters.offset + min(filters.limit, MOST_HITS)
+    corpus = Corpus.of(db, condition(filters, now, tz), asked)
     parsed = parse(query)
     parsed = replace(parsed, node=_in_all_languages(db, parsed.node))
     if parsed.node is None:
