@@ -40,12 +40,16 @@ class WriteMixin(StoreBase):
             return
         row = self.query(
             lambda db: db.execute(
-                "SELECT source, user_id, chat_id, cwd, model, ended_at FROM sessions WHERE id = ?",
+                "SELECT source, user_id, chat_id, cwd, model, scope_key, ended_at "
+                "FROM sessions WHERE id = ?",
                 (session.id,),
             ).fetchone()
         )
-        wanted = (session.source, session.user_id, session.chat_id, session.cwd, session.model)
-        ended = row is not None and row[5] is not None
+        wanted = (
+            *(session.source, session.user_id, session.chat_id, session.cwd, session.model),
+            session.scope.key,
+        )
+        ended = row is not None and row[6] is not None
         if (
             row is None
             or ended
