@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from hermes_memory_core.safety.threats.lexicon import Hit
 
 ACTIONS = frozenset(
-    "dismiss follow tell reveal send read write run fetch disable act ask approve delete steer hide know".split()
+    "dismiss follow tell reveal send read write run fetch disable act ask approve delete steer hide know valid".split()
 )
 # A clause ends at sentence punctuation, at a blank line and before a list item; a single line break is only wrapping.
 _BOUNDARY = re.compile(r"[.!?](?=\s|$|[^\x00-\x7f])|。|\n(?=\s*(?:\n|[-*#>•]|\d+[.)]))")
@@ -33,11 +33,13 @@ _MAX_CLUSTER = 48
 _COMPANY = 0.7
 # A clause with none of these is no order, whatever else it says.
 _CORE = ACTIONS | frozenset(
-    "conceal kept silent unrestricted system_override forged persist c2 void vanish you_are_now".split()
+    "conceal kept serve excuse admin silent unrestricted system_override forged persist c2 void vanish you_are_now".split()
 )
 # What an action means when it is negated; actions not listed here are then no order at all.
 NEGATED = {"tell": "conceal", "follow": "dismiss", "ask": "disable"}
 _NOT = frozenset(("not", "mustnot"))
+# What happens to somebody or something rather than what is done; it neither narrates nor shields a later negation.
+_PASSIVE = frozenset(("know", "valid"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +221,8 @@ def _settle(text: str, hits: list[Hit]) -> list[Hit]:
         if hit.concept not in ACTIONS:
             settled.append(hit)
             continue
-        if _told_about(hits, index):
+        passive = hit.concept in _PASSIVE
+        if not passive and _told_about(hits, index):
             negated_before = None
             continue
         negation = _negation(hits, index, spent)
@@ -232,6 +235,10 @@ def _settle(text: str, hits: list[Hit]) -> list[Hit]:
             # Only "must not know" hides something; "they do not know" reports.
             if negation is not None and hits[negation].concept == "mustnot":
                 settled.append(hit._replace(concept="kept"))
+            continue
+        if hit.concept == "valid":
+            if negation is not None:
+                settled.append(hit._replace(concept="void"))
             continue
         if negation is None and not chained:
             settled.append(hit)
@@ -257,7 +264,7 @@ def _negation(hits: Sequence[Hit], index: int, spent: set[int]) -> int | None:
             hit = hits[other]
             if hit.end > action.start:
                 continue
-            if (hit.concept in ACTIONS and hit.concept != "know") or action.start - hit.end > reach:
+            if (hit.concept in ACTIONS and hit.concept not in _PASSIVE) or action.start - hit.end > reach:
                 break
             if hit.concept in _NOT:
                 return other
@@ -265,7 +272,9 @@ def _negation(hits: Sequence[Hit], index: int, spent: set[int]) -> int | None:
         reach = {"ja": 8, "ko": 10, "de": 48}[action.lang]
         for other in range(index + 1, len(hits)):
             hit = hits[other]
-            if hit.start - action.end > reach or (hit.concept in ACTIONS and action.lang != "de"):
+            if hit.start - action.end > reach or (
+                hit.concept in ACTIONS and hit.concept not in _PASSIVE and action.lang != "de"
+            ):
                 break
             if hit.concept in _NOT and hit.lang == action.lang and other not in spent:
                 return other
@@ -280,7 +289,7 @@ def _told_about(hits: Sequence[Hit], index: int) -> bool:
         hit = hits[other]
         if hit.end > action.start:
             continue
-        if hit.concept in ACTIONS or hit.concept == "you" or action.start - hit.end > reach:
+        if (hit.concept in ACTIONS and hit.concept not in _PASSIVE) or hit.concept == "you" or action.start - hit.end > reach:
             return False
         if hit.concept in ("narrator", "actor"):
             return True

@@ -131,4 +131,5 @@ if __name__ == "__main__":
     write("zh.jsonl", split(read("zh.src", "zh")))
     write("other.jsonl", split(read("other.src", None)))
     write("disguised.jsonl", disguised())
+    write("third.jsonl", split(read("third.src", None)))
     write("second.jsonl", split(read("second.src", None)))
