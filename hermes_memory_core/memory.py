@@ -19,6 +19,7 @@ from hermes_memory_core.config import LoadedConfig, Secrets, load_settings
 from hermes_memory_core.engine import status as status_page
 from hermes_memory_core.engine import transfer
 from hermes_memory_core.engine.content import one_of, word
+from hermes_memory_core.engine.forks import renew, renew_lock
 from hermes_memory_core.engine.moving import Moved
 from hermes_memory_core.engine.open_profile import OpenProfile
 from hermes_memory_core.engine.open_sessions import OpenSession
@@ -69,6 +70,7 @@ class Memory:
         self._sessions: list[Session] = []
         self._closed = False
         self._exit = _close_at_exit(self)
+        _OPEN.add(self)
 
     @classmethod
     def open(
@@ -558,6 +560,21 @@ class Memory:
         with self._lock:
             if session in self._sessions:
                 self._sessions.remove(session)
+
+
+_OPEN: weakref.WeakSet[Memory] = weakref.WeakSet()
+
+
+def _after_fork_in_child() -> None:
+    for memory in list(_OPEN):
+        renew_lock(memory)
+        for session in memory._sessions:  # noqa: SLF001 - the two are one façade
+            renew_lock(session)
+        renew(memory._profile)  # noqa: SLF001
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 def _close_at_exit(memory: Memory) -> Callable[[], None]:

@@ -131,6 +131,12 @@ class Delivery:
         if thread is not None and thread is not threading.current_thread():
             thread.join(0.2 if self._busy else 1.0)
 
+    def after_fork(self) -> None:
+        """In a child: its thread is started by its first own item."""
+        closed = self._closed
+        self._reset()
+        self._closed = closed
+
     # ------------------------------------------------------------ the thread
 
     def _run(self) -> None:

@@ -12,18 +12,22 @@ import socket
 import sqlite3
 import threading
 import uuid
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
+from hermes_memory_core.errors import StoreError
 from hermes_memory_core.storage.migrations import migrate
 from hermes_memory_core.storage.sqlite import connect, transaction, translate_sqlite_errors
 from hermes_memory_core.types import Scope, SessionInfo
 
 APPLICATION_ID = 0x484D5254  # "HMRT"
 REPAIR_HINT = "hermes doctor --fix"
+FORK_WAIT_S = 2.0
+"""How long a fork waits for a thread that is in the middle of a transaction."""
 
 SCHEMA = """
 CREATE TABLE open_sessions(
@@ -120,30 +124,45 @@ class Runtime:
         self.path = path
         self.clock = clock
         self._synchronous: Literal["NORMAL", "FULL"] = synchronous
+        self._db: sqlite3.Connection | None = None
+        self._closed = False
+        self._held = False
+        self._new_process()
         self._open()
+        _RUNTIMES.add(self)
 
-    def _open(self) -> None:
-        self._pid = os.getpid()
+    def _new_process(self) -> None:
         self._lock = threading.RLock()
         # two open Memories of one process are two holders: each has its own delivery thread
         self.holder = f"{process_name()}#{uuid.uuid4().hex[:8]}"
-        self._db = connect(
+
+    def _open(self) -> sqlite3.Connection:
+        db = connect(
             self.path,
             application_id=APPLICATION_ID,
             synchronous=self._synchronous,
             repair_hint=REPAIR_HINT,
         )
-        self._db.row_factory = sqlite3.Row
-        with translate_sqlite_errors(self.path, REPAIR_HINT):
-            migrate(self._db, [_create], self.path)
+        try:
+            db.row_factory = sqlite3.Row
+            with translate_sqlite_errors(self.path, REPAIR_HINT):
+                migrate(db, [_create], self.path)
+        except BaseException:
+            db.close()
+            raise
+        self._db = db
+        return db
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
         """The connection, alone, with SQLite's errors translated."""
-        if self._pid != os.getpid():
-            self._open()
         with self._lock, translate_sqlite_errors(self.path, REPAIR_HINT):
-            yield self._db
+            if self._closed:
+                raise StoreError(
+                    "This memory is closed; nothing was changed.",
+                    hint="open it again: Memory.open(...)",
+                )
+            yield self._db or self._open()
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
@@ -152,10 +171,59 @@ class Runtime:
             yield db
 
     def close(self) -> None:
-        """Let the file go."""
-        if self._pid == os.getpid():
-            with self._lock:
-                self._db.close()
+        """Let the file go; every use afterwards is an error."""
+        with self._lock:
+            self._closed = True
+            self._drop()
+
+    def before_fork(self) -> None:
+        """Close the connection and let no thread open one.
+
+        A child that inherits a connection believes it holds locks which only its parent has; either of them
+        can then take the write-ahead log away under the other.
+        """
+        self._held = self._lock.acquire(timeout=FORK_WAIT_S)
+        if self._held and self._db is not None and not self._db.in_transaction:
+            self._drop()
+
+    def after_fork_in_parent(self) -> None:
+        """The parent goes on; the connection opens again on use."""
+        if self._held:
+            self._lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """A child is a holder of its own, with its own lock and connection."""
+        if (
+            self._db is not None
+        ):  # busy in another thread of the parent: neither used nor closed here
+            _ABANDONED.append(self._db)
+            self._db = None
+        self._new_process()
+
+    def _drop(self) -> None:
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+
+_RUNTIMES: weakref.WeakSet[Runtime] = weakref.WeakSet()
+_ABANDONED: list[sqlite3.Connection] = []
+
+
+def _each(action: Callable[[Runtime], None]) -> Callable[[], None]:
+    def run() -> None:
+        for runtime in list(_RUNTIMES):
+            action(runtime)
+
+    return run
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_each(Runtime.before_fork),
+        after_in_parent=_each(Runtime.after_fork_in_parent),
+        after_in_child=_each(Runtime.after_fork_in_child),
+    )
 
 
 def process_name() -> str:

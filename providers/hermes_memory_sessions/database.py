@@ -53,6 +53,7 @@ class Database:
     def _new_locks(self) -> None:
         self._mutex = threading.RLock()
         self._pool = threading.Condition(threading.Lock())
+        self._held = (False, False)
 
     # ------------------------------------------------------------ use
 
@@ -139,17 +140,29 @@ class Database:
                 flock.unlock(descriptor)
 
     def before_fork(self, timeout_s: float = 2.0) -> None:
-        """Close connections so that no child inherits one: SQLite's locks do not survive a fork."""
-        self._mutex.acquire(timeout=timeout_s)
-        with self._pool:
-            deadline = time.monotonic() + timeout_s
-            while self._reading and time.monotonic() < deadline:
-                self._pool.wait(0.05)
-        self.reset()
+        """Close connections so that no child inherits one: SQLite's locks do not survive a fork.
+
+        Both locks stay held over the fork: a thread inside SQLite at that moment would leave the child with
+        a mutex of the library that nobody ever opens again.
+        """
+        mutex, pool = self._mutex.acquire(timeout=timeout_s), self._pool.acquire(timeout=timeout_s)
+        self._held = (mutex, pool)
+        deadline = time.monotonic() + timeout_s
+        while pool and self._reading and time.monotonic() < deadline:
+            self._pool.wait(0.05)
+        if mutex:
+            self._drop_writer()
+        if pool:
+            idle, self._readers = self._readers, []
+            for db in idle:
+                db.close()
 
     def after_fork_in_parent(self) -> None:
         """The parent goes on; connections open again on use."""
-        with suppress(RuntimeError):  # the lock was not to be had in time
+        mutex, pool = self._held
+        if pool:
+            self._pool.release()
+        if mutex:
             self._mutex.release()
 
     def after_fork_in_child(self) -> None:
@@ -255,12 +268,14 @@ class Database:
 
     def _give_back(self, db: sqlite3.Connection, *, keep: bool) -> None:
         with self._pool:
+            keep = keep and len(self._readers) < READERS and self._current_inode() == self._inode
+            if keep:
+                self._readers.append(db)
+        if not keep:
+            db.close()  # while it still counts as being read: see before_fork
+        with self._pool:
             self._reading -= 1
             self._pool.notify_all()
-            if keep and len(self._readers) < READERS and self._current_inode() == self._inode:
-                self._readers.append(db)
-                return
-        db.close()
 
     def _current_inode(self) -> int:
         try:

@@ -36,13 +36,24 @@ FIELDS = {
     "import": ["origin", "count"],
 }
 INNER = {
-    "session": (
-        "id lineage profile source title user_id chat_id cwd model parent_id agent_context "
-        "scope started_at"
-    ).split(),
+    "session": [
+        "id",
+        "lineage",
+        "profile",
+        "source",
+        "title",
+        "user_id",
+        "chat_id",
+        "cwd",
+        "model",
+        "parent_id",
+        "agent_context",
+        "scope",
+        "started_at",
+    ],
     "turn": ["id", "number", "interrupted", "user", "assistant"],
-    "message": "id role content name tool_name tool_call_id tool_calls ts".split(),
-    "fields": "archived pinned model source input_tokens output_tokens".split(),
+    "message": ["id", "role", "content", "name", "tool_name", "tool_call_id", "tool_calls", "ts"],
+    "fields": ["archived", "pinned", "model", "source", "input_tokens", "output_tokens"],
 }
 
 
@@ -75,7 +86,7 @@ def test_no_line_of_the_wrong_kind_keeps_history_from_being_read(home, kind):
         assert session.end_turn("the first pelican", "noted").saved
     path = home / "sessions" / "victim.jsonl"
     with path.open("a") as file:
-        for number, line in enumerate(odd_lines(kind, 7)):
+        for line in odd_lines(kind, 7):
             line = json.loads(json.dumps(line))
             file.write(json.dumps(line) + "\n")
     with Memory.open() as memory:
