@@ -5,12 +5,22 @@ Pairs of characters find 市长 in 南京市长江大桥 and 학교 in 대학교
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Final
 
 from .evidence import TermEvidence
-from .scripts import HAN, HANGUL, HIRAGANA, KATAKANA, UNSPACED, compatible, fold, folded_in_place
+from .patterns import lazy
+from .scripts import (
+    HAN,
+    HANGUL,
+    HIRAGANA,
+    KATAKANA,
+    UNSPACED,
+    compatible,
+    fold,
+    folded_in_place,
+    within,
+)
 from .stopwords import HAN_FUNCTION, KANA_PARTICLES, KOREAN_ENDINGS
 from .syntax import Term
 
@@ -23,10 +33,8 @@ EMBEDDED: Final = 0.75
 
 _FREE: Final = 2
 _FAR: Final = 20_000
-_CLASSES: Final = tuple(
-    re.compile(f"[{letters}]") for letters in (HAN, HIRAGANA, KATAKANA, HANGUL, UNSPACED)
-)
-_HANGUL: Final = re.compile(f"[{HANGUL}]+")
+_CLASSES: Final = (HAN, HIRAGANA, KATAKANA, HANGUL, UNSPACED)
+_HANGUL: Final = lazy(f"[{HANGUL}]+")
 
 
 def needs_judging(term: Term) -> bool:
@@ -90,4 +98,5 @@ def _closed(word: str, text: str, end: int) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def _class(char: str) -> int:
-    return next((i for i, letters in enumerate(_CLASSES) if letters.match(char)), -1)
+    """Which script a character is written in, by its place in ``_CLASSES``; -1 with blanks between words."""
+    return next((i for i, letters in enumerate(_CLASSES) if within(char, letters)), -1)

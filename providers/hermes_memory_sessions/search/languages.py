@@ -6,9 +6,10 @@ language the store has met (``engine``): what German text is indexed by, an Engl
 
 from __future__ import annotations
 
-import re
+from functools import cache
 from typing import Final
 
+from .patterns import lazy
 from .scripts import fold
 from .stopwords import FOREIGN
 from .stopwords import WORDS as ENGLISH
@@ -30,14 +31,22 @@ _FUNCTION_WORDS: Final = {
     "swedish": "att av den det du efter en ett fran har hon i inte jag kan med men mig min mycket nar och om pa sa som till "
     "var vi",
 }
-_SPEAKS_FOR: Final[dict[str, tuple[str, ...]]] = {
-    word: tuple(name for name, words in _FUNCTION_WORDS.items() if word in words.split())
-    for word in {word for words in _FUNCTION_WORDS.values() for word in words.split()} - ENGLISH
-}
+
+
+@cache
+def _speaks_for() -> dict[str, tuple[str, ...]]:
+    """Function word to its languages; words that are English too speak for none."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, words in _FUNCTION_WORDS.items():
+        for word in set(words.split()) - ENGLISH:
+            found[word] = (*found.get(word, ()), name)
+    return found
+
+
 _ONLY_ENGLISH: Final = (
     ENGLISH - FOREIGN - {"am", "an", "was", "die", "man", "of", "we", "over", "he", "on", "so"}
 )
-_WORD: Final = re.compile(r"[a-z]+")
+_WORD: Final = lazy(r"[a-z]+")
 _HEAD: Final = 2_000
 _FEWEST: Final = 2
 
@@ -49,10 +58,11 @@ def guess(text: str) -> str:
     """The language of the first 2,000 characters; ``english`` when in doubt."""
     counts: dict[str, int] = {}
     english = 0
+    speaks_for = _speaks_for()
     for word in _WORD.findall(fold(text[:_HEAD])):
         if word in _ONLY_ENGLISH:
             english += 1
-        for name in _SPEAKS_FOR.get(word, ()):
+        for name in speaks_for.get(word, ()):
             counts[name] = counts.get(name, 0) + 1
     if not counts:
         return "english"

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
+from .patterns import lazy
 from .scripts import clean, compatible, fold
 from .segmenter import Piece, pairs, pieces
 from .stopwords import FOREIGN, WORDS
@@ -32,15 +33,15 @@ _QUOTES: Final = {
     "\u00ab": "\u00bb",
     "\u300a": "\u300b",
 }
-_LEXEME: Final = re.compile(
+_LEXEME: Final = lazy(
     # a typographic quotation mark opens a phrase even inside a run of Chinese
     "(?P<space>\\s+)|(?P<open>\\()|(?P<close>\\))|(?P<word>[^\\s()][^\\s()\u201c\u201e\u300c\u300e\u00ab\u300a]*)"
 )
 _OPERATORS: Final = frozenset({"AND", "OR", "NOT"})
-_JOINED: Final = re.compile(r"[-_./:@&+#\\'~=%$\u00b7\u2010-\u2013]+")
-_PREFIX: Final = re.compile(r"[^\W_]\*$")
-_NEAR: Final = re.compile(r"\bNEAR\(([^()]*?)(?:,\s*\d+\s*)?\)")
-_ASKS: Final = re.compile(
+_JOINED: Final = lazy(r"[-_./:@&+#\\'~=%$\u00b7\u2010-\u2013]+")
+_PREFIX: Final = lazy(r"[^\W_]\*$")
+_NEAR: Final = lazy(r"\bNEAR\(([^()]*?)(?:,\s*\d+\s*)?\)")
+_ASKS: Final = lazy(
     r"[?\u061f]\s*$|^(?:what|when|where|who|whom|whose|which|why|how|did|do|does|is|are|was|were|has|have|had|can|"
     r"could|would|will|should)\b|什么|怎么|为什么|哪|谁|几|吗\s*$|呢\s*$|多少|如何|何|誰|いつ|どこ|なぜ|どう|누가|무엇|언제|어디|왜|어떻게",
     re.IGNORECASE,

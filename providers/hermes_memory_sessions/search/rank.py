@@ -16,6 +16,7 @@ from hermes_memory_sessions import schema
 
 from .candidates import Candidates, Corpus, Row
 from .evidence import TermEvidence
+from .patterns import lazy
 from .scripts import fold
 from .stems import stem
 from .weights import DEFAULT, DEMOTED_SOURCES, Weights
@@ -25,15 +26,15 @@ MOST_STRETCHES: Final = 100
 """Places in sessions whose neighbours are read, the likeliest first: in a large store each is a page of its own."""
 
 _DIALOGUE: Final = ("user", "assistant")
-_WHEN: Final = re.compile(
+_WHEN: Final = lazy(
     r"\bwhen\b|\bwhat (?:day|date|month|year|time)\b|\bhow long\b|什么时候|哪天|何时|何時|いつ|언제",
     re.IGNORECASE,
 )
 _SAY: Final = r"(?:say|said|tell|told|mention|ask|write|wrote|suggest|recommend|propose|advise|explain|decide|call)"
-_BY_USER: Final = re.compile(
+_BY_USER: Final = lazy(
     rf"\bI (?:just |once |ever |have )?{_SAY}|\bmy (?:message|question)s?\b|我[刚曾]?[说讲问提]过?"
 )
-_BY_ASSISTANT: Final = re.compile(
+_BY_ASSISTANT: Final = lazy(
     rf"\byou (?:just |once |ever |have )?{_SAY}|\byour (?:answer|suggestion|advice|reply)|你[刚曾]?[说讲答提建推]",
     re.IGNORECASE,
 )

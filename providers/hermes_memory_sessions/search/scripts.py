@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from functools import cache
 from importlib import resources
 from typing import Final
+
+from .patterns import lazy
 
 HAN: Final = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 HIRAGANA: Final = "\u3041-\u3096\u309d-\u309f"
@@ -34,13 +35,28 @@ EMOJI: Final = (
 WORD: Final = rf"(?:[^\W_{UNSPACED}]|[{MARKS}])"
 """One character of a word in a script that puts blanks between words."""
 
-_DROPPED = re.compile(
+_DROPPED = lazy(
     "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u0610-\u061a\u0640\u064b-\u065f\u0670]"
 )
-_MARKED = re.compile("[\u00c0-\u024f\u0370-\u03ff\u0401\u0451\u1e00-\u1fff]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_HAN = re.compile(f"[{HAN}]")
+_MARKED = lazy("[\u00c0-\u024f\u0370-\u03ff\u0401\u0451\u1e00-\u1fff]")
+_SURROGATE = lazy("[\ud800-\udfff]")
+_HAN = lazy(f"[{HAN}]")
 _QUOTES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\uff07": "'"})
+
+
+def within(char: str, letters: str) -> bool:
+    """Whether a character is in a class written as ranges, as above."""
+    at = 0
+    while at < len(letters):
+        if letters[at + 1 : at + 2] == "-":
+            if letters[at] <= char <= letters[at + 2]:
+                return True
+            at += 3
+        else:
+            if letters[at] == char:
+                return True
+            at += 1
+    return False
 
 
 def clean(text: str) -> str:

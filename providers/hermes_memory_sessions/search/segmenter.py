@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from hermes_memory_sessions import schema
 
 from .languages import guess
+from .patterns import lazy
 from .scripts import EMOJI, UNSPACED, WORD, clean, compatible, fold
 from .stems import stem
 
@@ -26,13 +27,13 @@ LONGEST_TOKEN: Final = 64
 LONGEST_TEXT: Final = 1_000_000
 """Characters of one message that are indexed."""
 
-_PIECE: Final = re.compile(
+_PIECE: Final = lazy(
     rf"(?P<run>[{UNSPACED}]+)"
     rf"|(?P<signed>[A-Za-z]+\+\+(?![\w+])|(?<![\w])[A-Za-z]\#(?![\w\#]))"
     rf"|(?P<word>{WORD}+(?:'{WORD}+)*)"
     rf"|(?P<emoji>[{EMOJI}])"
 )
-_PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_PART: Final = lazy(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _ENDINGS: Final = frozenset({"s", "re", "ve", "ll", "d", "m"})
 
 
@@ -125,12 +126,10 @@ def _apart(word: str) -> list[str]:
 
 # ---------------------------------------------------------------- what kind of message
 
-_ASKS: Final = re.compile(
-    r"[?？؟](?![\w/&=])|[吗嗎呢][。！\s]*$|ですか|ますか|습니까|나요\b|까요\b"
-)
+_ASKS: Final = lazy(r"[?？؟](?![\w/&=])|[吗嗎呢][。！\s]*$|ですか|ますか|습니까|나요\b|까요\b")
 _MONTHS: Final = "january|february|march|april|june|july|august|september|october|november|december"
 _DAYS: Final = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
-_TEMPORAL: Final = re.compile(
+_TEMPORAL: Final = lazy(
     rf"\b(?:{_MONTHS}|{_DAYS}|yesterday|today|tonight|tomorrow|ago|weekend|(?:last|next|this|past|every)"
     r"\s+(?:few\s+)?(?:night|week|month|year|summer|winter|spring|fall|autumn|mon|tues?|wed|thurs?|fri|satur|sun)\w*"
     r"|since|recently|(?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th)|o'clock|\d{1,2}:\d\d|[ap]m)\b"

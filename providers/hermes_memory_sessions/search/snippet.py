@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
+from .patterns import lazy
 from .scripts import UNSPACED, WORD, compatible, fold, folded_in_place
 from .segmenter import word_tokens
 from .syntax import Term
@@ -17,9 +18,9 @@ LENGTH: Final = 300
 """Code points of a snippet, marks aside; a shorter message is shown whole."""
 
 _FAR: Final = 200_000
-_UNSPACED: Final = re.compile(f"[{UNSPACED}]")
-_INSIDE: Final = re.compile(WORD)
-_TAIL: Final = re.compile(rf"(?:{WORD}|')*(?:\+\+|\#)?")
+_UNSPACED: Final = lazy(f"[{UNSPACED}]")
+_INSIDE: Final = lazy(WORD)
+_TAIL: Final = lazy(rf"(?:{WORD}|')*(?:\+\+|\#)?")
 _MOST_MARKS: Final = 500
 
 

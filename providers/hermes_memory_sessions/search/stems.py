@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from .irregular import FORMS
+from .patterns import lazy
 
 _LANGUAGES: Final = (
     (re.compile("[\u0400-\u04ff]"), "russian"),
@@ -17,7 +18,7 @@ _LANGUAGES: Final = (
     (re.compile("[\u0561-\u0587]"), "armenian"),
     (re.compile("[\u0b80-\u0bff]"), "tamil"),
 )
-_LATIN: Final = re.compile("[a-z]")
+_LATIN: Final = lazy("[a-z]")
 _SHORTEST = 3
 _LONGEST = 40
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from .patterns import lazy
 from .scripts import HANGUL, HIRAGANA
 from .stopwords import HAN_FUNCTION, KANA_PARTICLES, KOREAN, KOREAN_ENDINGS, UNSPACED_PHRASES
 
-_HANGUL: Final = re.compile(f"[{HANGUL}]+")
-_HIRAGANA: Final = re.compile(f"[{HIRAGANA}]")
+_HANGUL: Final = lazy(f"[{HANGUL}]+")
+_HIRAGANA: Final = lazy(f"[{HIRAGANA}]")
 _SHORT: Final = 4
 _LONGEST: Final = 400
 
@@ -75,4 +76,4 @@ def _parts_words(run: str, i: int) -> bool:
     return before or after
 
 
-_PHRASES: Final = re.compile("|".join(map(re.escape, UNSPACED_PHRASES)))
+_PHRASES: Final = lazy("|".join(map(re.escape, UNSPACED_PHRASES)))

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from typing import Final
 
+from .patterns import lazy
+
 _DAY: Final = 86_400.0
 _MONTHS: Final = [
     "jan",
@@ -58,10 +60,10 @@ def _word(text: str) -> str:
     return rf"\b{text}\b" if text.isascii() else text
 
 
-_NAMED: Final = re.compile(
+_NAMED: Final = lazy(
     "|".join(_word(word) for word in sorted(_WORDS, key=len, reverse=True)), re.IGNORECASE
 )
-_AGO: Final = re.compile(
+_AGO: Final = lazy(
     r"\b(?P<n>\d{1,4}|an?|one|two|three|four|five|six|seven|a few)\s*(?P<unit>hour|day|week|month|year)s?\s+ago\b"
     r"|(?P<n2>\d{1,4}|[一两兩二三四五六七])\s*(?P<unit2>小时|小時|天|日|周|週間|週|星期|个月|個月|か月|ヶ月|年|時間|일|주|개월|달|년|시간)\s*(?:之?前|전)",
     re.IGNORECASE,
@@ -70,28 +72,24 @@ _NUMBERS: Final = {
     **{w: i for i, w in enumerate(["a", "one", "two", "three", "four", "five", "six", "seven"]) if i},
     "a": 1, "an": 1, "a few": 3, "一": 1, "两": 2, "兩": 2, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7,
 }  # fmt: skip
-_LAST_UNITS: Final = re.compile(
+_LAST_UNITS: Final = lazy(
     r"(?:the\s+)?(?:last|past)\s+(?P<n>\d{1,4}|two|three|four|five|six|seven)\s+(?P<unit>hour|day|week|month|year)s?"
     r"|(?:最近|过去|過去)(?P<n2>\d{1,4}|[一两兩二三四五六七])(?P<unit2>小时|小時|天|日|周|週|个月|個月|月|年)"
 )
-_WEEKDAY: Final = re.compile(
-    rf"\b(?:last\s+|on\s+)?(?P<day>{'|'.join(_WEEKDAYS)})\b", re.IGNORECASE
-)
-_ISO: Final = re.compile(
-    r"(?<!\d)(?P<y>(?:19|20)\d\d)[-/](?P<m>\d{1,2})(?:[-/](?P<d>\d{1,2}))?(?!\d)"
-)
-_CJK: Final = re.compile(
+_WEEKDAY: Final = lazy(rf"\b(?:last\s+|on\s+)?(?P<day>{'|'.join(_WEEKDAYS)})\b", re.IGNORECASE)
+_ISO: Final = lazy(r"(?<!\d)(?P<y>(?:19|20)\d\d)[-/](?P<m>\d{1,2})(?:[-/](?P<d>\d{1,2}))?(?!\d)")
+_CJK: Final = lazy(
     r"(?:(?P<y>(?:19|20)\d\d)\s*[年년]\s*)?(?P<m>\d{1,2})\s*[月월]\s*(?:(?P<d>\d{1,2})\s*[日号號일])?"
 )
-_CJK_YEAR: Final = re.compile(r"(?P<y>(?:19|20)\d\d)\s*[年년](?!\s*\d)")
-_ENGLISH: Final = re.compile(
+_CJK_YEAR: Final = lazy(r"(?P<y>(?:19|20)\d\d)\s*[年년](?!\s*\d)")
+_ENGLISH: Final = lazy(
     rf"(?:\b(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?\b{_MONTH}"
     r"(?:\s+(?P<d2>\d{1,2})(?:st|nd|rd|th)?(?![\d:]))?(?:,?\s+(?P<y>(?:19|20)\d\d)\b)?",
     re.IGNORECASE,
 )
-_YEAR: Final = re.compile(r"(?<![\d\w./:-])(?P<y>(?:19|20)\d\d)(?![\d\w/:-])")
-_SHORT: Final = re.compile(r"(?P<n>\d{1,5})\s*(?P<unit>h|d|w|mo|y)")
-_MAY_IS_MONTH: Final = re.compile(
+_YEAR: Final = lazy(r"(?<![\d\w./:-])(?P<y>(?:19|20)\d\d)(?![\d\w/:-])")
+_SHORT: Final = lazy(r"(?P<n>\d{1,5})\s*(?P<unit>h|d|w|mo|y)")
+_MAY_IS_MONTH: Final = lazy(
     r"\b(?:in|of|during|since|by|until|from|last|this|early|late)\s+(?:may|march)\b", re.IGNORECASE
 )
 
