@@ -72,7 +72,7 @@ def install(
             return
         if not _agreed(state, [plan], "Install it?", yes=yes, dry_run=dry_run):
             return
-        outcome = _apply(state, plan)
+        outcome = _apply(plan)
     data = {**_plan_data(plan), "dry_run": False, "providers": _providers(outcome)}
     state.result("plugins-install", data, lambda: _installed_text(outcome))
     _offer_setup(state, outcome, yes)
@@ -117,7 +117,7 @@ def update(
                 if not _agreed(state, [plan], "Update it?", yes=yes, dry_run=dry_run, final=False):
                     done.append({"name": name, **_plan_data(plan), "said": "left as it is"})
                     continue
-                _apply(state, plan)
+                _apply(plan)
             except HermesMemoryError as error:  # one plugin that cannot be updated stops no other
                 failures.append(error)
                 tell_said(state, error)
@@ -185,7 +185,7 @@ def _fresh(installer: Installer) -> Snapshot:
     return read_environment(installer.python)
 
 
-def _apply(state: State, plan: Plan) -> Outcome:
+def _apply(plan: Plan) -> Outcome:
     from hermes_memory_core.plugins import discover
     from hermes_memory_core.plugins.install import apply
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -80,7 +81,8 @@ def _scan() -> list[FoundPlugin]:
         text = _entry_points_text(distribution)
         if ENTRY_POINT_GROUP not in text:
             continue
-        name = _normalise(distribution.metadata["Name"] or "unknown")
+        facts = distribution.metadata  # parsed anew on every access, so looked at once
+        name = _normalise(facts["Name"] or "unknown")
         if name in seen:  # a second copy further down sys.path: Python imports the first
             continue
         seen.add(name)
@@ -89,8 +91,8 @@ def _scan() -> list[FoundPlugin]:
                 name=point.name,
                 value=point.value,
                 distribution=name,
-                version=distribution.version or "0",
-                requires_core=_core_range(distribution),
+                version=facts["Version"] or "0",
+                requires_core=_core_range(facts.get_all("Requires-Dist") or ()),
             )
             claims.setdefault(point.name, []).append(plugin)
     return [_settle(claims[name]) for name in sorted(claims)]
@@ -124,8 +126,8 @@ def _entry_points_text(distribution: metadata.Distribution) -> str:
         return ""
 
 
-def _core_range(distribution: metadata.Distribution) -> str:
-    for requirement in distribution.requires or ():
+def _core_range(requirements: Iterable[str]) -> str:
+    for requirement in requirements:
         match = re.match(r"\s*([A-Za-z0-9._-]+)\s*(?:\[[^\]]*\])?\s*\(?([^;)]*)", requirement)
         if match and _normalise(match[1]) == CORE_DISTRIBUTION:
             return match[2].strip()

@@ -57,7 +57,15 @@ def served(body=b"", status=200, headers=(), pause=0.0):
 def test_the_shipped_catalog_is_whole_and_fits_this_core():
     shipped = catalog.shipped()
     names = [entry.name for entry in shipped.entries]
-    official = {"honcho", "mem0", "hindsight", "supermemory", "openviking", "holographic", "example"}
+    official = {
+        "honcho",
+        "mem0",
+        "hindsight",
+        "supermemory",
+        "openviking",
+        "holographic",
+        "example",
+    }
     assert official <= set(names)
     assert len(names) == len(set(names))
     from packaging.requirements import Requirement
@@ -153,7 +161,12 @@ def test_a_bad_entry_is_left_out_and_named_and_the_others_are_used(tmp_path, ent
 
 def test_somebody_elses_catalog_cannot_call_itself_official_or_point_into_this_checkout(tmp_path):
     path = tmp_path / "catalog.json"
-    honcho = {"name": "honcho", "distribution": "evil-honcho", "tier": "official", "local": "honcho"}
+    honcho = {
+        "name": "honcho",
+        "distribution": "evil-honcho",
+        "tier": "official",
+        "local": "honcho",
+    }
     path.write_text(text({**ONE, "tier": "official", "local": "example"}, honcho))
     for entry in catalog.load(str(path)).entries:
         assert (entry.tier, entry.local) == ("community", "")
@@ -193,7 +206,12 @@ def test_a_slow_download_is_given_up(monkeypatch):
 
 @pytest.mark.parametrize(
     "url",
-    ["http://example.org/c.json", "ftp://127.0.0.1/c", "file:///etc/passwd", "http://127.0.0.1:1/c"],
+    [
+        "http://example.org/c.json",
+        "ftp://127.0.0.1/c",
+        "file:///etc/passwd",
+        "http://127.0.0.1:1/c",
+    ],
 )
 def test_addresses_that_are_not_read(url):
     assert catalog.load(url).warning
