@@ -209,7 +209,7 @@ def test_h11_an_index_of_plugins_is_never_stale(site):
 
 
 def test_h12_a_refused_plugin_leaves_nothing_half_registered(home, site):
-    site.add("sea", GOOD.replace("self, query", "self, qury"))
+    site.add("sea", GOOD.replace("self, query", "self, topic"))
     use(home, "sea")
     with Memory.open(home) as memory, memory.session() as session:
         session.begin_turn("what do you know")
