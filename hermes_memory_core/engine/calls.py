@@ -14,13 +14,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from hermes_memory_core.engine.answers import checked
 from hermes_memory_core.engine.breaker import Breaker
 from hermes_memory_core.engine.pool import Job, Pool
 from hermes_memory_core.errors import (
     HermesMemoryError,
     ProviderAuthError,
     ProviderBusyError,
-    ProviderError,
     ProviderRateLimitError,
     ProviderRejectedError,
     ProviderTimeoutError,
@@ -34,6 +34,8 @@ logger = logging.getLogger(__name__)
 
 MAX_IN_FLIGHT = 4
 """Calls in flight per external provider; one more is "busy" (design.md section 6)."""
+BACKGROUND_S = 30.0
+"""Deadline of what is called without waiting: ``start_session``, ``queue_prefetch``."""
 LATENCIES_KEPT = 128
 
 OutcomeState = Literal["ok", "failed", "timeout", "busy", "open", "absent"]
@@ -102,6 +104,7 @@ class Provider:
         self._on_change = on_change
         self._lock = threading.Lock()
         self._streak: set[str] = set()
+        self._casts: dict[Job, tuple[str, float]] = {}
         manager.register(loaded.instance, loaded.name)
         self._manager = manager
         self._callers: dict[str, Callable[..., Any]] = {}
@@ -159,7 +162,7 @@ class Provider:
                 ),
             )
         caller = self._caller(hook)
-        job = self._pool.submit(lambda: _one(caller(**arguments)), late)
+        job = self._pool.submit(lambda: checked(hook, _one(caller(**arguments))), late)
         if job is None:
             error = ProviderBusyError(
                 f"`{self.name}` has {self._pool.in_flight} calls in flight and takes no more.",
@@ -186,17 +189,37 @@ class Provider:
         return Outcome("ok", job.value, elapsed_ms=job.elapsed_ms)
 
     def cast(self, hook: str, **arguments: Any) -> bool:
-        """Call without waiting for the answer; False when it could not begin. Counted when it ends."""
+        """Call without waiting for the answer; False when it could not begin. Counted when it ends, or is overdue."""
+        self.count_overdue()
 
         def count(job: Job) -> None:
-            self._count(hook, job.elapsed_ms, job.error)
+            with self._lock:
+                told = self._casts.pop(job, None) is None
+            if not told:
+                self._count(hook, job.elapsed_ms, job.error)
 
         job = self.start(hook, late=count, **arguments)
         if isinstance(job, Outcome):
             return job.ok
+        with self._lock:
+            self._casts[job] = (hook, time.monotonic() + BACKGROUND_S)
         if self._pool is not None and not self._pool.abandon(job):
             count(job)  # it had ended before we let go of it
         return True
+
+    def count_overdue(self) -> None:
+        """Count what was cast and has not come back within its deadline; nobody waits for it to be told so."""
+        now = time.monotonic()
+        with self._lock:
+            overdue = [(job, hook) for job, (hook, until) in self._casts.items() if until <= now]
+            for job, _ in overdue:
+                del self._casts[job]
+        for job, hook in overdue:
+            error = ProviderTimeoutError(
+                f"`{self.name}` did not come back from `{hook}` within {BACKGROUND_S:.0f} s.",
+                hint="hermes memory status --check",
+            )
+            self._count(hook, job.elapsed_ms, error)
 
     def close(self, timeout_s: float) -> None:
         """Call the ``close`` hook within its deadline and let the threads go."""
@@ -219,7 +242,7 @@ class Provider:
         caller = self._caller(hook)
         started = time.perf_counter()
         try:
-            value = _one(caller(**arguments))
+            value = checked(hook, _one(caller(**arguments)))
         except GUARDED as error:
             elapsed = (time.perf_counter() - started) * 1000
             self._count(hook, elapsed, error)
@@ -241,7 +264,7 @@ class Provider:
                 figures.failures += 1
                 figures.last_error_at = now
                 figures.last_error = describe(error)
-                figures.last_hint = getattr(error, "hint", "")
+                figures.last_hint = hint_of(error)
                 first = hook not in self._streak
                 self._streak.add(hook)
         if error is not None and first:
@@ -265,7 +288,7 @@ class Provider:
         if isinstance(error, ProviderAuthError):
             pause = float("inf")
         elif isinstance(error, ProviderRateLimitError):
-            pause = _seconds(error.details.get("retry_after_s"))
+            pause = _seconds(getattr(error, "details", {}).get("retry_after_s"))
         return True if breaker.failure(now, describe(error), pause_s=pause) else None
 
     def _log(self, hook: str, error: BaseException) -> None:
@@ -280,19 +303,31 @@ class Provider:
 
 
 def describe(error: BaseException | None) -> str:
-    """One line about an error, for people; never empty."""
+    """One line about an error, for people; empty only for None. Never raises, whatever the error is made of."""
     if error is None:
         return ""
     if isinstance(error, HermesMemoryError):
-        return error.message
-    text = " ".join(str(error).split())
+        message = getattr(error, "message", None)  # a subclass may have forgotten to call its base
+        if isinstance(message, str) and message.strip():
+            return message
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # noqa: BLE001 - the error's own __str__ is a plugin's code
+        text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def hint_of(error: BaseException | None) -> str:
+    """The error's hint, where it has one that is text: SDKs use the same name for other things."""
+    hint = getattr(error, "hint", "")
+    return hint if isinstance(hint, str) else ""
 
 
 def is_retryable(error: BaseException | None) -> bool | None:
     """Can trying again help? None when the error does not say (a plain exception of a provider)."""
-    if isinstance(error, ProviderError | HermesMemoryError):
-        return error.retryable
+    if isinstance(error, HermesMemoryError):
+        retryable = getattr(error, "retryable", None)
+        return retryable if isinstance(retryable, bool) else None
     if isinstance(error, OSError):  # refused, reset, unreachable, timed out
         return True
     return None

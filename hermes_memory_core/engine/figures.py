@@ -85,6 +85,8 @@ class Figures:
         if not force and now - self._saved_at < SAVE_EVERY_S:
             return
         self._saved_at = now
+        for provider in providers:
+            provider.count_overdue()
         rows = [
             self._row(provider.name, hook, figures)
             for provider in providers

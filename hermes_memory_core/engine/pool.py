@@ -6,12 +6,15 @@ whole program; that is why this is not a ThreadPoolExecutor.
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from typing import Any
+
+logger = logging.getLogger(__name__)
 
 IDLE_S = 20.0
 """An idle thread ends after this many seconds."""
@@ -116,7 +119,11 @@ class Pool:
                 job.finish()
                 abandoned = job.abandoned
             if abandoned and job.late is not None:
-                job.late(job)
+                try:
+                    job.late(job)
+                except Exception:
+                    # what is done with a late answer must not cost the pool its thread
+                    logger.exception("a late answer of %s could not be kept", self.name)
 
     def _next(self) -> Job | None:
         with self._lock:

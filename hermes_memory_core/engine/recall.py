@@ -271,10 +271,7 @@ def _age(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def _as_recall(value: object) -> Recall | None:
-    """What a provider returned, as a Recall with text; None for nothing (and for what is no text)."""
-    if isinstance(value, Recall):
-        return value if value.text.strip() else None
-    if isinstance(value, str) and value.strip():
-        return Recall(value)
-    return None
+def _as_recall(value: Recall | str | None) -> Recall | None:
+    """The recall, or None when there is no text in it."""
+    recall = Recall(value) if isinstance(value, str) else value
+    return recall if recall is not None and recall.text.strip() else None

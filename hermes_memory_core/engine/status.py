@@ -26,6 +26,8 @@ def collect(profile: OpenProfile, *, check: bool = False) -> dict[str, Any]:
     """The whole status as plain data (``hermes memory status --json``)."""
     problems: list[str] = []
     health = _check(profile) if check else {}
+    # what this process counted and has not written yet belongs to the picture
+    _guarded(problems, lambda: profile.figures.save(profile.roster.loaded, force=True))
     layers = [_layer(profile, name, health) for name in BUILT_IN_NAMES if name != "skills"]
     external = _external(profile, health)
     if external is not None:
