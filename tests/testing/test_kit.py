@@ -283,27 +283,12 @@ class TestSmall(ProviderConformance):
 """
 
 
-def _pytest(tmp_path, code, *options):
+def _pytest(tmp_path, code):
     (tmp_path / "test_inner.py").write_text(code, encoding="utf-8")
+    plugins = ["no:cacheprovider", "no:hermes_memory", "hermes_memory_core.testing.pytest_plugin"]
+    options = [part for name in plugins for part in ("-p", name)]
     return subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "no:hermes_memory",
-            *options,
-        ]
-        + [
-            "-p",
-            "hermes_memory_core.testing.pytest_plugin",
-            "--rootdir",
-            str(tmp_path),
-            str(tmp_path),
-        ],
+        [sys.executable, "-m", "pytest", "-q", *options, "--rootdir", str(tmp_path), str(tmp_path)],
         capture_output=True,
         text=True,
         cwd=tmp_path,
