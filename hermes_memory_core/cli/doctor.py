@@ -127,7 +127,10 @@ def _make_private(paths: list[Path]) -> None:
             path.chmod(0o700 if path.is_dir() else 0o600)
 
 
-_PRIVATE = ("memories", "sessions", "pending", "hook_outputs", "history.db", "runtime.db", ".env")
+_PRIVATE = (
+    *("memories", "sessions", "pending", "hook_outputs", "providers", "skills", ".env"),
+    *(f"{name}{end}" for name in ("history.db", "runtime.db") for end in ("", "-wal", "-shm")),
+)
 """What must be readable by its owner alone (design.md section 6)."""
 
 
@@ -213,5 +216,31 @@ def layers(state: State) -> Iterator[Finding]:
         )
 
 
-CHECKS: list[Check] = [home, settings, runtime, layers]
+def tree(state: State) -> Iterator[Finding]:
+    """Links, leftovers, names and waiting writes below the profile; see ``doctor_files``."""
+    from hermes_memory_core.cli import doctor_files
+
+    yield from doctor_files.findings(state.profile_dir(), state.root(), FIX)
+
+
+def people(state: State) -> Iterator[Finding]:
+    """Several people who share one memory."""
+    from hermes_memory_core.cli.identity import accounts_seen
+
+    with state.open() as memory:
+        if memory.settings.get("memory.isolation") != "profile":
+            return
+        linked = memory.settings.get("memory.identity.links") or {}
+        person = {account: name for name, accounts in linked.items() for account in accounts}
+        seen = {person.get(account, account) for account in accounts_seen(memory.history)}
+    if len(seen) > 1:
+        yield Finding(
+            "people",
+            "warning",
+            f"{len(seen)} people speak in this profile and share one memory",
+            "hermes config set memory.isolation user",
+        )
+
+
+CHECKS: list[Check] = [home, tree, settings, runtime, layers, people]
 """Run in this order."""

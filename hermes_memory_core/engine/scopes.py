@@ -62,7 +62,10 @@ def scope_named(
     if user is None and chat is None:
         return None
     if user is not None and chat is not None:
-        raise UsageError("Name a user or a chat, not both; nothing was read or changed.")
+        raise UsageError(
+            "Name a user or a chat, not both; nothing was read or changed.",
+            hint="hermes config get memory.isolation",
+        )
     kind, text = ("user", user) if user is not None else ("chat", chat)
     isolation = settings["memory"]["isolation"]
     if isolation != kind:
