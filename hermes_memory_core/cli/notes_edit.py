@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -101,8 +101,7 @@ def _edit_all(store: NotesStore, target: Target, draft: Path | None) -> NoteWrit
     with _kept_as_draft(store, target, f"\n{SEPARATOR}\n".join(entries)), in_a_persons_words():
         refuse_conflict(before, store.list(target))
         # `base` lets the store keep, under its lock, what others added; the Protocol has no word for it yet
-        rewrite = cast("Any", store).rewrite
-        return cast("NoteWrite", rewrite(target, entries, origin=PERSON, base=before))
+        return store.rewrite(target, entries, origin=PERSON, base=before)
 
 
 def _in_editor(text: str) -> str | None:

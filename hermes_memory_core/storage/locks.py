@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from hermes_memory_core.errors import StoreLockedError
 from hermes_memory_core.storage.atomic import (
-    create_private,
+    PRIVATE_FILE,
     make_private_dir,
     refuse_symlink,
     translate_os_errors,
@@ -38,8 +38,9 @@ def file_lock(path: Path, timeout_s: float = DEFAULT_TIMEOUT_S) -> Iterator[None
 
     make_private_dir(path.parent)
     refuse_symlink(path)
-    create_private(path)
-    lock = FileLock(path, timeout=timeout_s, thread_local=False, is_singleton=False)
+    lock = FileLock(
+        path, timeout=timeout_s, mode=PRIVATE_FILE, thread_local=False, is_singleton=False
+    )
     started = time.monotonic()
     with translate_os_errors(path):
         try:

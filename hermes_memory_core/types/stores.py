@@ -93,8 +93,12 @@ class NotesStore(Protocol):
         *,
         scope: Scope | None = None,
         origin: Origin | None = None,
+        base: Sequence[str] | None = None,
     ) -> NoteWrite:
-        """Replace all entries (an editor session, an import)."""
+        """Replace all entries (an editor session, an import).
+
+        With ``base``, the entries as they were when the editing began, those that others added since are kept.
+        """
         ...
 
     def reset(
