@@ -28,8 +28,8 @@ _INLINE = re.compile(
 _INLINE_GATE = re.compile(r"%[0-9A-Fa-f]{2}|&#|&[a-zA-Z]{2,8};|\\[xu0-3]|=[0-9A-F]{2}=|U\+[0-9A-Fa-f]{4}")
 # Cheap looks before the patterns above are tried.
 _LONG_WORD = 16
-_FOURS = b"\x04\x04\x04\x04"
-_MIN_DIGITS = 7
+_FOURS = 4
+_MIN_DIGITS, _MIN_CODE_DIGITS, _MIN_BITS = 10, 24, 40
 _INFLATED_LIMIT = 65_536
 _CODE_LIMIT = 0x10FFFF
 
@@ -45,14 +45,19 @@ class Blob(NamedTuple):
 def find_blobs(text: str) -> list[Blob]:
     """Every stretch of ``text`` that decodes to readable text."""
     found: list[Blob] = []
-    sizes = bytes(min(len(word), 255) for word in text.split())
+    sizes = list(map(len, text.split()))
     decoders: list[tuple[re.Pattern[str], Callable[[str], str | None]]] = []
-    if _FOURS in sizes:
+    if sizes.count(4) >= _FOURS:
         decoders.append((_BASE64_SPACED, _from_base64))
     if sizes and max(sizes) >= _LONG_WORD:
         decoders += [(_BASE64, _from_base64), (_BASE32, _from_base32)]
-    if sum(map(text.count, "0123456789")) >= _MIN_DIGITS:
-        decoders += [(_HEX, _from_hex), (_BINARY, _from_binary), (_CODES, _from_codes)]
+    digits = list(map(text.count, "0123456789"))
+    if sum(digits) >= _MIN_DIGITS:
+        decoders.append((_HEX, _from_hex))
+        if digits[0] + digits[1] >= _MIN_BITS:
+            decoders.append((_BINARY, _from_binary))
+        if sum(digits) >= _MIN_CODE_DIGITS:
+            decoders.append((_CODES, _from_codes))
     for pattern, decoder in decoders:
         for match in pattern.finditer(text):
             inner = decoder(match.group())

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import codecs
 import re
+from bisect import bisect_left, bisect_right
+from itertools import accumulate
 
 from hermes_memory_core.safety.threats.fold import View
 from hermes_memory_core.safety.threats.lexicon import Lexicon
@@ -162,23 +164,22 @@ def run_together(view: View, lexicon: Lexicon) -> list[tuple[int, int]]:
     Ordinary spelling is left to the clause scan: a span counts only when its pieces are not words.
     """
     text = view.text
-    squeezed = "".join(_ASCII_WORD.findall(text))
-    if not any(core in squeezed for core in _RUN_CORES) or _RUN_TOGETHER.search(squeezed) is None:
+    words = _ASCII_WORD.findall(text)
+    squeezed = "".join(words)
+    if not any(core in squeezed for core in _RUN_CORES):
         return []
-    places = [index for index, char in enumerate(text) if "a" <= char <= "z"]
+    ends = list(accumulate(map(len, words)))
+    places: list[tuple[int, int]] | None = None
     spans = []
     for match in _RUN_TOGETHER.finditer(squeezed):
-        start, end = places[match.start()], places[match.end() - 1] + 1
-        words = _ASCII_WORD.findall(text[start:end])
-        # The match may end inside a word ("instruction|s") and start inside one ("un|forget"): look at whole words.
-        while end < len(text) and "a" <= text[end] <= "z":
-            end += 1
-        words = _ASCII_WORD.findall(text[start:end])
-        if start and "a" <= text[start - 1] <= "z":
+        first, last = bisect_right(ends, match.start()), bisect_left(ends, match.end())
+        if match.start() != (ends[first - 1] if first else 0):
+            continue  # starts inside a word: "unforget", "mis-send"
+        if all(word in _COMMON or lexicon.knows(word) for word in words[first : last + 1]):
             continue
-        if all(word in _COMMON or lexicon.knows(word) for word in words):
-            continue
-        spans.append(view.span(start, end))
+        if places is None:
+            places = [found.span() for found in _ASCII_WORD.finditer(text)]
+        spans.append(view.span(places[first][0], places[last][1]))
     return spans
 
 

@@ -55,6 +55,19 @@ class EvidenceRule:
     cap: float = 99.0
     examples_for: tuple[str, ...] = ()
     examples_against: tuple[str, ...] = ()
+    masks: tuple[int, ...] = field(init=False, default=())
+    """``need`` as bit masks, so that the many rules a clause does not meet cost next to nothing."""
+
+    def __post_init__(self) -> None:
+        masks = tuple(sum(_bit(concept) for concept in group) for group in self.need)
+        object.__setattr__(self, "masks", masks)
+
+
+_BITS: dict[str, int] = {}
+
+
+def _bit(concept: str) -> int:
+    return _BITS.setdefault(concept, 1 << len(_BITS))
 
 
 @dataclass(slots=True)
@@ -101,8 +114,16 @@ def weigh(text: str, hits: Sequence[Hit], rules: Iterable[EvidenceRule], less: d
         if concepts.isdisjoint(_CORE):
             continue
         near: set[str] | None = None
+        mask = 0
+        for concept in concepts:
+            mask |= _BITS.get(concept, 0)
         for rule in rules:
-            if any(map(concepts.isdisjoint, rule.need)):
+            met = True
+            for needed in rule.masks:
+                if not mask & needed:
+                    met = False
+                    break
+            if not met:
                 continue
             if near is None:
                 near = _neighbours(clusters, index)
@@ -184,21 +205,28 @@ def _span(cluster: Cluster, rule: EvidenceRule) -> tuple[int, int]:
 
 def _clusters(text: str, hits: Sequence[Hit]) -> list[Cluster]:
     cuts = [match.end() for match in _BOUNDARY.finditer(text)]
+    cuts.append(_FAR)
     clusters: list[Cluster] = []
+    clause = 0
+    last: Cluster | None = None
+    end = 0
     for hit in hits:
-        clause = bisect_right(cuts, hit.start)
-        last = clusters[-1] if clusters else None
+        while hit.start >= cuts[clause]:
+            clause += 1
         if (
             last is not None
             and last.clause == clause
-            and hit.start - last.hits[-1].end <= _MAX_GAP
+            and hit.start - end <= _MAX_GAP
             and len(last.hits) < _MAX_CLUSTER
         ):
             last.hits.append(hit)
         else:
-            clusters.append(Cluster([hit], clause))
+            last = Cluster([hit], clause)
+            clusters.append(last)
+        end = hit.end
     for cluster in clusters:
-        cluster.hits = _settle(text, cluster.hits)
+        if len(cluster.hits) > 1:
+            cluster.hits = _settle(text, cluster.hits)
         cluster.concepts = {hit.concept for hit in cluster.hits}
         cluster.lang = cluster.hits[0].lang if cluster.hits else "en"
     # Counter-evidence holds for the whole clause, even where a long gap divides its hits.

@@ -62,7 +62,8 @@ def _entry(phrases: Iterable[_Phrase]) -> _Entry | None:
     for phrase in phrases:
         rest = phrase.rest
         if not rest:
-            alone.append(phrase)
+            if phrase.concept not in {other.concept for other in alone}:
+                alone.append(phrase)
         elif rest[0][1] == _EXACT:
             next_word.setdefault(rest[0][0], []).append(phrase)
         elif rest[0][1] == _GAP and rest[1][1] == _EXACT:
@@ -189,29 +190,32 @@ class Lexicon:
 
     def _find_in_stretch(self, text: str, start: int, end: int, lang: str, hits: list[Hit]) -> None:
         index = self.pairs[lang]
+        stretch = text[start:end]
+        pairs = list(map(str.__add__, stretch, stretch[1:] + " "))
+        # The dictionary is asked for all pairs in one go; only places where something may start are walked.
+        found = list(map(index.get, pairs))
+        if None in found:
+            for pair in {pair for pair, entries in zip(pairs, found, strict=True) if entries is None}:
+                index[pair] = self._entries(index, pair)
+            found = list(map(index.get, pairs))
         skip = start
-        pairs = map(str.__add__, text[start:end], text[start + 1 : end] + " ")
-        for place, pair in enumerate(pairs, start):
-            if place < skip:
+        for offset, entries in enumerate(found):
+            if not entries or start + offset < skip:
                 continue
-            entries = index.get(pair)
-            if entries is None:
-                entries = index[pair] = self._entries(index, pair)
-            if not entries:
-                continue
+            place = start + offset
             best = 0
             for size, head, tail, concept in entries:
                 if size < best:
                     break
-                if not text.startswith(head, place):
+                if len(head) > 2 and not text.startswith(head, place):
                     continue
                 stop = place + len(head)
                 skip = max(skip, stop)
                 if tail:
-                    found = text.find(tail, stop, min(stop + _GAP_CHARS + len(tail), end))
-                    if found < 0:
+                    after = text.find(tail, stop, min(stop + _GAP_CHARS + len(tail), end))
+                    if after < 0:
                         continue
-                    stop = found + len(tail)
+                    stop = after + len(tail)
                 else:
                     best = size
                 if concept != "none" and stop <= end:

@@ -120,6 +120,8 @@ def _scan_view(view: View, rules: RuleSet) -> list[_Raw]:
         if shape.gate and not _opens(shape.gate, text):
             continue
         for match in shape.pattern.finditer(text):
+            if shape.inside is not None and shape.inside.search(match[0]) is None:
+                continue
             start, end = view.span(match.start(), match.end())
             found.append(_Raw(shape.id, shape.severity, start, end, "en"))
     hits = _hits(text, rules)
@@ -154,6 +156,9 @@ def _named(text: str, rules: RuleSet) -> list[Hit]:
     """Names with punctuation (URLs, file names) as evidence; looked for only around their gate strings."""
     hits: dict[tuple[int, str], Hit] = {}
     for named in rules.patterns:
+        if not named.gate:
+            for match in named.pattern.finditer(text):
+                hits[match.start(), named.concept] = Hit(*match.span(), named.concept, "en")
         for gate in named.gate:
             place = text.find(gate)
             while place >= 0:
