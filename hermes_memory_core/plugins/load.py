@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from hermes_memory_core.errors import HermesMemoryError, PluginVersionError
+from hermes_memory_core.errors import PluginVersionError
+from hermes_memory_core.plugins.describe import describe, hint_of
 from hermes_memory_core.plugins.discover import CORE_DISTRIBUTION, FoundPlugin
 from hermes_memory_core.plugins.validate import validate
 from hermes_memory_core.types import ProviderContext
@@ -157,17 +158,13 @@ def validate_config(name: str, kind: Any, raw: Mapping[str, Any]) -> Any:
 
 
 def _failed(plugin: FoundPlugin, phase: Phase, error: BaseException) -> PluginStatus:
-    if isinstance(error, HermesMemoryError):
-        message, hint = error.message, error.hint
-    else:
-        message, hint = f"{type(error).__name__}: {error}".strip().rstrip(":"), ""
     status = PluginStatus(
         name=plugin.name,
         distribution=plugin.distribution,
         version=plugin.version,
         phase=phase,
-        error=message,
-        hint=hint or default_hint(plugin, phase),
+        error=describe(error),
+        hint=hint_of(error) or default_hint(plugin, phase),
     )
     logger.warning("%s", status.line(), exc_info=error if logger.isEnabledFor(10) else None)
     return status

@@ -1,0 +1,1 @@
+from helpers.distributions import site  # noqa: F401
