@@ -75,6 +75,8 @@ def forget(
         anything = any(one.matched for one in found)
         if dry_run or not (anything or yes):
             _answer(state, text, found, dry_run=True)
+            if not (anything or dry_run):
+                state.hint("add --yes to clean what was deleted before out of the databases as well")
             return
         if not yes:
             state.say(_table(found, dry_run=True))

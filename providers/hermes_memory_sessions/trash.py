@@ -176,7 +176,9 @@ class TrashMixin(StoreBase):
         if not dry_run:
             for session_id, texts in matches.items():
                 removed += self._forget_in(session_id, {id_ for id_, _ in texts}, query)
-            if matches:
+            if (
+                query.strip()
+            ):  # also when no row matches: words of deleted rows may linger in the index
                 self._scrub()
         history = ForgetReceipt("history", count, removed, previews[:_PREVIEWS])
         return [history, self._forget_leftovers(query, key, dry_run=dry_run)]
