@@ -11,7 +11,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -92,12 +92,27 @@ class Corpus:
     condition: Condition
     asked: int
     """Hits that are wanted, those before the page included."""
+    low: int = -(2**62)
+    high: int = 2**62
+    """Between which ids everything lies that the filters let through, where that is cheap to know."""
 
     @staticmethod
     def of(db: sqlite3.Connection, condition: Condition, asked: int) -> Corpus:
         """Read the totals once for the whole search."""
         messages, mean_length = totals(db)
-        return Corpus(db, messages, mean_length, condition, asked)
+        found = Corpus(db, messages, mean_length, condition, asked)
+        if not condition.sessions:
+            return found
+        low, high = db.execute(
+            "SELECT min(m.id), max(m.id) FROM sessions s JOIN messages m ON m.session = s.key "
+            "WHERE s.id IN (SELECT value FROM json_each(?))",
+            (json.dumps(condition.sessions),),
+        ).fetchone()
+        return replace(found, low=low or 0, high=high or 0)
+
+    def ids(self, expression: str, most: int) -> list[int]:
+        """The newest messages that match, newest first, within the bounds."""
+        return ids(self.db, expression, most, self.low, self.high)
 
     def best(self, terms: int) -> int:
         """How many candidates to rank for so many terms."""
@@ -120,6 +135,8 @@ def find(corpus: Corpus, node: Node, *, by_time: bool = False, prune: bool = Tru
 def _postings(corpus: Corpus, term: Term, limit: int) -> int:
     """Postings that reading ``term`` whole takes; counting stops above ``limit``."""
     size = 0
+    if term.prefix and corpus.messages >= PRUNE_FROM:
+        return limit + 1  # FTS5 gathers all of a prefix before it counts the first
     for reading in term.readings:
         for i, token in enumerate(reading):
             prefix = term.prefix and i == len(reading) - 1
@@ -224,17 +241,22 @@ def _chosen(
 ) -> Candidates:
     large = prune and corpus.messages >= PRUNE_FROM
     most = int(max(PRUNED_POSTINGS, PRUNED_SHARE * corpus.messages)) if large else corpus.messages
-    sizes = {term: about(corpus.db, fts.term(term), ALL_POSTINGS) for term in [*wanted, *refused]}
-    # an AND or NOT narrows more than any term: then the tree itself says who is a candidate
-    narrowed = None if plain(node) else set(ids(corpus.db, fts.tree(node), most))
-    weight: dict[int, float] = {}
     read: dict[Term, list[int]] = {}
-    total = 0
+    sizes: dict[Term, int] = {}
+    for term in [*wanted, *refused]:
+        sizes[term] = _size(corpus, term, most, read)
+    # an AND or NOT narrows more than any term: then the tree itself says who is a candidate
+    narrowed = None if plain(node) else set(corpus.ids(fts.tree(node), most))
+    weight: dict[int, float] = {}
+    total = entered = 0
     for term in sorted(wanted, key=sizes.__getitem__):
         if total > most:
             break
+        entered += 1
         worth = rarity(sizes[term], corpus.messages)
-        read[term] = holding = ids(corpus.db, fts.term(term), most)
+        if term not in read:
+            read[term] = corpus.ids(fts.term(term), most)
+        holding = read[term]
         total += len(holding)
         if weight:
             get = weight.get
@@ -244,7 +266,7 @@ def _chosen(
             weight = dict.fromkeys(holding, worth)
         if not holding and len(term.units) > 1 and not term.exact:
             total += _part_weights(corpus, term, most, weight)
-    pruned = len(read) < len(wanted) or any(len(holding) >= most for holding in read.values())
+    pruned = entered < len(wanted) or any(len(holding) >= most for holding in read.values())
     if narrowed is not None:
         weight = {message: weight.get(message, 0.0) for message in narrowed}
     order: Iterable[int]
@@ -262,6 +284,14 @@ def _chosen(
     return found
 
 
+def _size(corpus: Corpus, term: Term, most: int, read: dict[Term, list[int]]) -> int:
+    """Messages with a term. To count a phrase or a prefix is to read it, so what was read is kept."""
+    if not term.prefix and len(term.units) == 1:
+        return about(corpus.db, fts.term(term), ALL_POSTINGS)
+    read[term] = holding = corpus.ids(fts.term(term), most)
+    return len(holding)
+
+
 def _heaviest(weight: dict[int, float]) -> Iterator[int]:
     """Ids by weight, of equals the newest first; nearly always the first few are all that is asked for."""
     pairs = list(zip(weight.values(), weight.keys(), strict=True))
@@ -276,7 +306,7 @@ def _part_weights(corpus: Corpus, term: Term, most: int, weight: dict[int, float
     parts = sorted(part for part in parts if part[0])[:3]
     for size, unit in parts:
         worth = rarity(size, corpus.messages) / len(term.units)
-        for message in ids(corpus.db, fts.token(unit, False), most):
+        for message in corpus.ids(fts.token(unit, False), most):
             weight[message] = weight.get(message, 0.0) + worth
     return sum(size for size, _ in parts)
 

@@ -55,6 +55,8 @@ class Condition:
 
     clauses: dict[str, list[str]] = field(default_factory=lambda: {"s": [], "m": []})
     arguments: dict[str, list[object]] = field(default_factory=lambda: {"s": [], "m": []})
+    sessions: tuple[str, ...] = ()
+    """Ids of the only sessions that pass; empty when it is not about ids."""
     narrow: bool = False
     """Whether a person asked for anything: then candidates may have to be looked for further down."""
 
@@ -107,6 +109,9 @@ def condition(filters: Filters, now: float, tz: tzinfo | None) -> Condition:
     found.one_of("s.source", filters.source)
     found.one_of("m.role", filters.role)
     found.one_of("s.id", filters.session_id)
+    if filters.session_id is not None:
+        chosen = filters.session_id
+        found.sessions = (chosen,) if isinstance(chosen, str) else tuple(chosen)
     for column in ("user_id", "chat_id", "scope_key"):
         if getattr(filters, column) is not None:
             found.need(f"s.{column} = ?", getattr(filters, column))

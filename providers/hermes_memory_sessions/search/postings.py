@@ -104,13 +104,13 @@ def about(db: sqlite3.Connection, expression: str, exact: int) -> int:
     return max(count, int(count * highest / max(1, highest - lowest + 1)))
 
 
-def ids(db: sqlite3.Connection, expression: str, most: int) -> list[int]:
-    """The newest messages that match, at most ``most``, newest first."""
+def ids(db: sqlite3.Connection, expression: str, most: int, low: int, high: int) -> list[int]:
+    """The newest messages that match with an id from ``low`` to ``high``, at most ``most``, newest first."""
     # one JSON array costs half of as many rows
     row = db.execute(
         "SELECT json_group_array(rowid) FROM (SELECT rowid FROM message_index "
-        "WHERE message_index MATCH ? ORDER BY rowid DESC LIMIT ?)",
-        (expression, most),
+        "WHERE message_index MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?)",
+        (expression, low, high, most),
     ).fetchone()
     found: list[int] = json.loads(row[0])
     return found
