@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from hermes_memory_core.errors import PluginInstallError
 from hermes_memory_core.plugins.catalog import same_name
@@ -57,7 +56,8 @@ def parse_pip(report: str) -> list[Change]:
 
 def _pip_change(item: Mapping[str, Any]) -> Change:
     info, source = item["metadata"], item["download_info"]
-    name, version, url = same_name(info["name"]), str(info["version"]), str(source["url"])
+    name, version = same_name(info["name"]), str(info["version"])
+    url = str(source["url"]).replace(" ", "%20")  # pip tells a local address unquoted
     archive = source.get("archive_info") or {}
     hashes = archive.get("hashes") or {}
     below = f"#subdirectory={source['subdirectory']}" if source.get("subdirectory") else ""
@@ -66,7 +66,7 @@ def _pip_change(item: Mapping[str, Any]) -> Change:
         pin = f"{name} @ {vcs['vcs']}+{url}@{vcs['commit_id']}{below}"
     elif "dir_info" in source:
         editable = bool(source["dir_info"].get("editable"))
-        pin = f"--editable {_path_of(url)}" if editable else f"{name} @ {url}"
+        pin = f"--editable {url}" if editable else f"{name} @ {url}"
     elif item.get("is_direct"):
         pin = f"{name} @ {url}{below}"
     else:
@@ -82,18 +82,23 @@ def _pip_change(item: Mapping[str, Any]) -> Change:
     )
 
 
+UNKNOWN_VERSION = "?"
+"""What uv tells of a version it has yet to build."""
+
 _UV_LINE = re.compile(
-    r"^ (?P<sign>[+~-]) (?P<name>[A-Za-z0-9._-]+)==(?P<version>\S+)(?: \(from (?P<url>.+)\))?$",
+    r"^ (?P<sign>[+~-]) (?P<name>[A-Za-z0-9._-]+)"
+    r"(?:==(?P<version>\S+)(?: \(from (?P<url>.+)\))?| @ (?P<direct>\S+))$",
     re.MULTILINE,
 )
 
 
 def parse_uv(text: str) -> list[Change]:
-    """The changes in what ``uv pip install --dry-run`` prints: lines `` + name==1.0 (from URL)``."""
+    """The changes in what ``uv pip install --dry-run`` prints: lines `` + name==1.0`` or `` + name @ URL``."""
     gone: dict[str, str] = {}
     new: dict[str, Change] = {}
     for found in _UV_LINE.finditer(text):
-        name, version, url = same_name(found["name"]), found["version"], found["url"]
+        name, version = same_name(found["name"]), found["version"] or UNKNOWN_VERSION
+        url = found["url"] or found["direct"]
         if found["sign"] == "-":
             gone[name] = version
             continue
@@ -202,7 +207,3 @@ def explain(program: str, said: str) -> PluginInstallError:
         details={"installer": program, "said": "\n".join(lines[-30:])},
         retryable=again,
     )
-
-
-def _path_of(url: str) -> str:
-    return unquote(urlsplit(url).path)

@@ -186,5 +186,10 @@ def _applies(requirement: Any) -> bool:
 
 def _holds(text: str, version: str) -> bool:
     from packaging.requirements import Requirement
+    from packaging.version import InvalidVersion, Version
 
+    try:
+        Version(version)
+    except InvalidVersion:  # not known before it is built: no verdict
+        return True
     return bool(Requirement(text).specifier.contains(version, prereleases=True))

@@ -94,7 +94,10 @@ def plan_install(
         except HermesMemoryError as error:
             _say(error, f"`{target.shown}` cannot be installed: {error.message} {UNCHANGED}")
             raise
-    changes = tuple(replace(change, before=before.version(change.name)) for change in found)
+    changes = tuple(
+        replace(change, before=before.version(change.name), pin=_pin(change, target))
+        for change in found
+    )
     _refuse_core(target, changes)
     broken = broken_by(before, {change.name: change.after for change in changes})
     if broken:
@@ -153,6 +156,14 @@ def plan_update(name: str, installer: Installer, before: Snapshot, catalog: Cata
     if not plan.changes:
         return f"`{installed.name}` {installed.version} is up to date."
     return plan
+
+
+def _pin(change: Change, target: Target) -> str:
+    """The change's pin; that of an editable target says so, which uv's dry run does not."""
+    name, _, url = change.pin.partition(" @ ")
+    if target.editable and name == change.name and url.startswith("file://"):
+        return f"--editable {url}"
+    return change.pin
 
 
 def _refuse_core(target: Target, changes: Sequence[Change]) -> None:

@@ -232,6 +232,10 @@ from helpers.wheels import write_wheel
 def build_wheel(directory, config_settings=None, metadata_directory=None):
     code = open("acme_sea.py").read()
     return write_wheel(directory, "acme-sea", "1.0", providers={"sea": "acme_sea:Provider"}, files={"acme_sea.py": code}).name
+
+def build_editable(directory, config_settings=None, metadata_directory=None):
+    files = {"acme_sea.pth": os.getcwd() + "\\n"}
+    return write_wheel(directory, "acme-sea", "1.0", providers={"sea": "acme_sea:Provider"}, files=files).name
 """
 
 
@@ -242,7 +246,7 @@ def project(sandbox, monkeypatch):
 
     from helpers.wheels import REPOSITORY
 
-    path = sandbox.root / "project"
+    path = sandbox.root / "the project"
     path.mkdir()
     (path / "pyproject.toml").write_text(
         '[project]\nname = "acme-sea"\nversion = "1.0"\n'
@@ -265,8 +269,8 @@ def test_h02_every_route_is_seen_by_every_command(sandbox, pip, unzipper, projec
     for arguments in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "one"]):
         subprocess.run([*git, *arguments], check=True)
     pins = plan(sandbox, pip, str(project)).pins
-    assert pins == (f"acme-sea @ file://{project}",)
-    for installer, typed in ((unzipper, "acme-sea"), (pip, f"git+file://{project}")):
+    assert pins == (f"acme-sea @ {project.as_uri()}",)
+    for installer, typed in ((unzipper, "acme-sea"), (pip, f"git+{project.as_uri()}")):
         planned = plan(sandbox, installer, typed)
         if installer is pip:
             assert len(planned.pins[0].rpartition("@")[2]) == 40, "the commit is the pin"
@@ -279,6 +283,15 @@ def test_h02_every_route_is_seen_by_every_command(sandbox, pip, unzipper, projec
         assert used["provider"] == "sea"
         remove(plan_removal("sea", read_environment(sandbox.python)), unzipper)
         assert versions(sandbox, "acme-sea") == [None]
+
+
+def test_an_editable_directory_stays_where_it_is(sandbox, installer, project):
+    planned = plan(sandbox, installer, str(project), editable=True)
+    assert planned.pins == (f"--editable {project.as_uri()}",)
+    apply(planned)
+    assert (sandbox.site / "acme_sea.pth").read_text().strip() == str(project)
+    said = plan_update("sea", installer, read_environment(sandbox.python), NONE)
+    assert "is editable" in said
 
 
 def test_removal_names_what_needs_it_and_what_stays(sandbox):

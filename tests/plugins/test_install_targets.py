@@ -138,16 +138,17 @@ def test_pips_report():
     assert [(change.name, change.pin, change.sha256) for change in parse_pip(report)] == [
         ("acme-sea", "acme-sea==1.0", "ab"),
         ("b", "b @ git+https://i/b.git@c0ffee#subdirectory=s", ""),
-        ("c", "--editable /p/c d", ""),
+        ("c", "--editable file:///p/c%20d", ""),
         ("d", "d @ https://i/d.whl", ""),
     ]
 
 
 def test_uvs_lines():
-    said = "Resolved 3 packages\nWould install 3\n - acme-sdk==1.0\n + acme-sdk==2.0\n + b==1 (from file:///p)\n - gone==3\n"
+    said = "Resolved 3 packages\nWould install 3\n - acme-sdk==1.0\n + acme-sdk==2.0\n + b==1 (from file:///p)\n - gone==3\n + d @ git+https://i/d@c0ffee\n"
     changes = {change.name: change for change in parse_uv(said)}
     assert (changes["acme-sdk"].before, changes["acme-sdk"].after) == ("1.0", "2.0")
     assert changes["b"].pin == "b @ file:///p"
+    assert (changes["d"].pin, changes["d"].after) == ("d @ git+https://i/d@c0ffee", "?")
     assert (changes["gone"].before, changes["gone"].after) == ("3", None)
 
 
