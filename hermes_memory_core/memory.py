@@ -275,6 +275,9 @@ class Memory:
             ScopeRequired: Isolation is on and neither a user nor a chat was named.
         """
         self._check()
+        text = word(text, "text") or ""
+        source, user_id = word(source, "source"), word(user_id, "user_id")
+        chat_id = word(chat_id, "chat_id")
         history = self._profile.history
         if history is None:
             raise SessionNotFoundError(
@@ -416,7 +419,7 @@ class Memory:
         from hermes_memory_core import slash
 
         try:
-            return slash.run(self, text, session)
+            return slash.run(self, str(text or ""), session)
         except HermesMemoryError as error:
             return f"{error.message}\n→ {error.hint}" if error.hint else error.message
 

@@ -14,12 +14,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from hermes_memory_core.engine.calls import describe
-from hermes_memory_core.engine.content import clean, flatten, message_from, turn_messages
+from hermes_memory_core.engine.content import clean, flatten, messages_from, turn_messages, word
 from hermes_memory_core.engine.fence import FenceScrubber, strip_fences
 from hermes_memory_core.engine.recall import NOTHING, Gathered
 from hermes_memory_core.engine.tools import Toolbox, failure
 from hermes_memory_core.engine.trivial import is_trivial
-from hermes_memory_core.errors import HermesMemoryError, StoreError, UsageError
+from hermes_memory_core.errors import HermesMemoryError, UsageError
 from hermes_memory_core.types import (
     EndReason,
     Notice,
@@ -235,7 +235,7 @@ class Session:
         with self._lock:
             self._check()
             seconds = self._profile.deadlines["before_compression_s"]
-            values = tuple(message_from(raw) for raw in messages)
+            values = messages_from(messages)
             parts = []
             for provider in self._profile.roster.everyone:
                 outcome = provider.call(
@@ -259,18 +259,8 @@ class Session:
             if history is not None and text:
                 try:
                     history.append(self.id, "system", text, name="summary")
-                except (
-                    StoreError
-                ) as error:  # the session has moved on; its caller must hear the new id
-                    self._profile.notices.tell(
-                        Notice(
-                            "summary_not_saved",
-                            f"The summary at the start of session {self.id} could not be saved: "
-                            f"{error.message}",
-                            hint=error.hint,
-                            level="error",
-                        )
-                    )
+                except HermesMemoryError as error:
+                    self._moved_on("summary_not_saved", "The summary could not be saved", error)
             return self.id
 
     def reset(self, *, reason: Literal["reset", "new"] = "reset") -> str:
@@ -284,10 +274,14 @@ class Session:
         """Go on in a child session from here; the old one ends as it is. The new id."""
         with self._lock:
             self._check()
+            title = word(title, "title")
             self._go_on("branch", parent=True, same_lineage=False)
             if title and self._profile.history is not None:
-                stored = self._profile.history.set_title(self.id, title, dedupe=True)
-                self._info = replace(self._info, title=stored)
+                try:
+                    stored = self._profile.history.set_title(self.id, title, dedupe=True)
+                    self._info = replace(self._info, title=stored)
+                except HermesMemoryError as error:
+                    self._moved_on("branch_not_titled", "The branch could not be named", error)
             return self.id
 
     def rewind(self, turns: int = 1) -> int:
@@ -316,7 +310,7 @@ class Session:
             payload = {
                 "task": redact(clean(flatten(task))),
                 "result": redact(clean(flatten(result))),
-                "child": child_id,
+                "child": word(child_id, "child_id"),
             }
             for provider in self._profile.roster.built_ins:
                 provider.call("delegation_finished", 0.0, session=self._info, **payload)  # type: ignore[arg-type]
@@ -330,6 +324,7 @@ class Session:
         """
         with self._lock:
             self._check()
+            title = word(title, "title") or ""
             history = self._profile.history
             stored = history.set_title(self.id, title) if history is not None else title
             self._info = replace(self._info, title=stored)
@@ -459,6 +454,14 @@ class Session:
             )
         )
         return Receipt(turn.id, saved=False, error=error.message)
+
+    def _moved_on(self, code: str, what: str, error: HermesMemoryError) -> None:
+        """Something beside the new session failed: its caller must hear the new id, so the person is told."""
+        self._profile.notices.tell(
+            Notice(
+                code, f"{what} (session {self.id}): {error.message}", hint=error.hint, level="error"
+            )
+        )
 
     def _register(self, turn: Turn, ref: TurnRef | None) -> tuple[bool, str | None]:
         """To the register and the outbox; (queued, what went wrong)."""

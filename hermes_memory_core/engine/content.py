@@ -128,9 +128,15 @@ def turn_messages(
     return tuple(messages)
 
 
-def message_from(raw: Mapping[str, Any]) -> Message:
-    """One OpenAI message dict as a Message, recalled blocks out, nothing masked."""
-    return _message(raw, lambda text: text, None)
+def messages_from(given: Iterable[Mapping[str, Any]] | None) -> tuple[Message, ...]:
+    """OpenAI message dicts as Messages, recalled blocks out, nothing masked.
+
+    Raises:
+        UsageError: They are no list of OpenAI message dicts.
+    """
+    if given is not None and not isinstance(given, Iterable):
+        raise _no_messages(given)
+    return tuple(_message(raw, lambda text: text, None) for raw in given or ())
 
 
 def _message(raw: Any, redact: Callable[[str], str], timestamp: float | None) -> Message:
@@ -155,8 +161,8 @@ def _message(raw: Any, redact: Callable[[str], str], timestamp: float | None) ->
 def _no_messages(found: Any) -> UsageError:
     return UsageError(
         "`messages` must be a list of OpenAI message dicts, each with a `role`; "
-        f"found {type(found).__name__}. The turn was not saved.",
-        hint="pass this turn's messages after the user message, or leave `messages` out",
+        f"found {type(found).__name__}. Nothing was saved.",
+        hint="pass messages as the chat API has them, or leave `messages` out",
     )
 
 

@@ -32,7 +32,7 @@ class Notices:
 
     def tell(self, notice: Notice) -> None:
         """Show it, unless this news was told already. Never raises."""
-        key = notice.key or notice.code
+        key = _bound(notice.key or notice.code)
         with self._lock:
             if key in self._told:
                 return
@@ -43,7 +43,7 @@ class Notices:
                 db.execute(
                     "INSERT INTO notices VALUES(?,?,?) ON CONFLICT(key) DO UPDATE SET"
                     " at=excluded.at, notice=excluded.notice",
-                    (key, self._runtime.clock(), json.dumps(asdict(notice), ensure_ascii=False)),
+                    (key, self._runtime.clock(), json.dumps(asdict(notice))),
                 )
                 db.execute(
                     "DELETE FROM notices WHERE key NOT IN"
@@ -60,6 +60,7 @@ class Notices:
 
     def settle(self, key: str) -> None:
         """The matter is over: the same news may be told again, and ``status`` forgets it. Never raises."""
+        key = _bound(key)
         with self._lock:
             self._told.discard(key)
         try:
@@ -67,6 +68,11 @@ class Notices:
                 db.execute("DELETE FROM notices WHERE key=?", (key,))
         except StoreError as error:
             logger.warning("an old notice stays in status: %s", error.message)
+
+
+def _bound(key: str) -> str:
+    """The key as a row can hold it: file names may carry bytes that are no text."""
+    return key.encode("utf-8", "backslashreplace").decode()
 
 
 def _arrow(hint: str) -> str:

@@ -88,11 +88,13 @@ class Toolbox:
             origin: Who calls.
             call_id: The model's id of the call.
         """
-        owner = self._owners.get(str(name))  # models send all sorts of things
+        wanted: Any = name  # models send all sorts of things
+        name = wanted if isinstance(wanted, str) else f"({type(wanted).__name__})"
+        owner = self._owners.get(name)
         if owner is None:
-            near = difflib.get_close_matches(str(name), self._owners, n=1, cutoff=0.5)
+            near = difflib.get_close_matches(name[:MAX_NAME], self._owners, n=1, cutoff=0.5)
             hint = f"did you mean `{near[0]}`?" if near else f"tools: {', '.join(self._owners)}"
-            return failure(f"There is no tool `{name}`.", hint)
+            return failure(f"There is no tool `{name:.{MAX_NAME}}`.", hint)
         parsed = parse_arguments(arguments)
         if isinstance(parsed, str):
             return failure(parsed, "send the arguments as one JSON object")

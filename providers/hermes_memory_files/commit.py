@@ -243,17 +243,23 @@ class Committer:
         *,
         forgotten: bool = False,
     ) -> None:
-        """History first, then the file: a crash between the two is seen and marked at the next use."""
+        """History first, then the file: a crash between the two is seen and marked at the next use.
+
+        Raises:
+            StoreError: The file could not be written, or is written and its directory could not be synced.
+        """
         _before, _after, hunks = diff(document.entries, entries)
         ids = tuple(note_id(entry) for entry in entries)
         place.log.append(Change(write, ids, hunks, forgotten))
+        path = place.file(write.target)
         try:
-            write_atomic(place.file(write.target), serialise(entries).encode("utf-8", "replace"))
+            write_atomic(path, serialise(entries).encode("utf-8", "replace"))
         except StoreError:
             with suppress(
                 StoreError
             ):  # no room for the mark either: the next use sees it by the hashes
-                place.log.mark_aborted(write.id, self._context.clock())
+                if read_document(path).sha != write.sha_after:
+                    place.log.mark_aborted(write.id, self._context.clock())
             raise
 
     def _back_up(self, place: Place, request: Request, document: Document) -> Path | None:

@@ -51,6 +51,7 @@ class StoreBase:
         self.indexer = Indexer(
             self.database, self.transcripts, self.ids, self._indexing_failed, context.logger
         )
+        self._looked = False
         self.torn = 0
         """Torn last lines set aside since open."""
         _STORES.add(self)
@@ -70,9 +71,18 @@ class StoreBase:
 
     def _ask(self, ask: Callable[[sqlite3.Connection], Answer]) -> Answer:
         if not (self.database.path.exists() and self.database.newer()):
+            if not self._looked:
+                self._looked = True
+                self.renew_index()
             self.indexer.flush()
-        with self.database.read() as db:
-            return ask(db)
+        try:
+            with self.database.read() as db:
+                return ask(db)
+        except UnicodeEncodeError as error:
+            raise UsageError(
+                "What is asked for holds half a character (a lone surrogate), which nothing stored can hold.",
+                hint="check the encoding of the text",
+            ) from error
 
     def scope_key(self, scope: Scope | None) -> str | None:
         """The ``scope_key`` to filter by; None means all sessions.
@@ -125,7 +135,15 @@ class StoreBase:
         return event("session", self.clock(), session=fields, reason=reason)
 
     def known_id(self, session_id: str) -> str:
-        """The id as files and rows hold it."""
+        """The id as files and rows hold it.
+
+        Raises:
+            UsageError: It is no text.
+        """
+        if not isinstance(session_id, str):
+            raise UsageError(
+                f"A session id is text, not {type(session_id).__name__}; nothing was changed."
+            )
         return clean_text(session_id)
 
     def redacted(self, message: Message) -> Message:
@@ -172,6 +190,10 @@ class StoreBase:
             )
         return target
 
+    def renew_index(self) -> bool:
+        """Build the index again when another tokeniser made it; see ``RebuildMixin``."""
+        return False
+
     def move_database(self, label: str) -> Path | None:
         """Rename the database with its sidecars; the caller holds it exclusively."""
         path = self.database.path
@@ -199,6 +221,8 @@ class StoreBase:
         """On the background thread: mend what can be mended, tell the person about the rest."""
         if isinstance(error, StoreCorruptError):
             self.set_aside(error)
+            return
+        if error.code == "store" and self.renew_index():
             return
         self.context.notify(
             Notice(
