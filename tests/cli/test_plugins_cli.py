@@ -39,7 +39,7 @@ def test_nothing_installed_says_where_to_look(hermes):
 
 
 def test_every_state_has_its_line_and_nothing_is_imported(
-    hermes, site, write_config, modules, profile_dir
+    hermes, site, write_config, modules, profile_dir, monkeypatch
 ):
     site.add("active", GOOD)
     site.add("idle", "raise SystemExit('imported')")
@@ -56,6 +56,7 @@ def test_every_state_has_its_line_and_nothing_is_imported(
         "twice": "conflict",
     }
     assert modules() == set()
+    monkeypatch.setenv("COLUMNS", "200")
     ran = hermes("plugins", "list")
     lines = {line.split()[0]: line for line in ran.out.splitlines() if not line.startswith(" ")}
     assert "twice-two" in lines["twice"]
