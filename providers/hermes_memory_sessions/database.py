@@ -215,7 +215,7 @@ class Database:
         db.execute(
             "PRAGMA wal_autocheckpoint=0"
         )  # the background writer does it, off the readers' path
-        db.execute("PRAGMA journal_size_limit=16777216")
+        db.execute("PRAGMA journal_size_limit=4194304")
         db.execute("PRAGMA cache_size=-16000")
         present = {row[0] for row in db.execute("SELECT name FROM sqlite_master")}
         if present & _TABLES and not present >= _TABLES:

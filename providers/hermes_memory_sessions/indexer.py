@@ -30,9 +30,13 @@ LINGER_S: Final = 0.05
 """How long the background thread lets a batch grow."""
 QUEUE: Final = 4096
 """Lines that may wait before writers do."""
+STALL_S: Final = 0.1
+"""The longest a writer waits for a full queue; then its lines are read from the file later."""
 RETRY_S: Final = 2.0
 FLUSH_S: Final = 30.0
 """How long a reader works on a backlog before it says so."""
+CHECK_EVERY: Final = 8
+"""Transactions between two looks at the write-ahead log."""
 WAL_BYTES: Final = 4 << 20
 """Write-ahead log size at which the background thread checkpoints."""
 WAL_LARGE_BYTES: Final = 64 << 20
@@ -75,6 +79,7 @@ class Indexer:
         """Why the last background attempt did not work; None when it did."""
         self._closed = False
         self._scanned = False
+        self._steps = 0
         self._reset()
 
     def _reset(self) -> None:
@@ -89,7 +94,7 @@ class Indexer:
     def put(self, lines: Sequence[Written]) -> None:
         """Queue lines that are on the disk. Waits while the queue is full, never because indexing failed."""
         with self._state:
-            if self.failure is not None or len(self._queue) > 2 * QUEUE:
+            if self.failure is not None or len(self._queue) >= 2 * QUEUE:
                 for line in lines:
                     self._mark(line.name, line.session_id)
             else:
@@ -97,7 +102,7 @@ class Indexer:
             self._start()
             if len(self._queue) >= BATCH:
                 self._state.notify_all()
-            deadline = time.monotonic() + 1.0
+            deadline = time.monotonic() + STALL_S
             while len(self._queue) > QUEUE and self.failure is None and time.monotonic() < deadline:
                 self._state.wait(0.02)
 
@@ -214,6 +219,9 @@ class Indexer:
             for missed_name, session_id in missed.items():
                 self._mark(missed_name, session_id)
             self._state.notify_all()
+        self._steps += 1
+        if self._steps % CHECK_EVERY == 0:
+            self._checkpoint()
         return True
 
     def _scan_once(self) -> None:
@@ -276,18 +284,20 @@ class Indexer:
             self._failed(error)
 
     def _tend(self) -> bool:
-        """Small care between batches: a bounded merge, and the write-ahead log kept short; True for more."""
+        """A bounded piece of index merging between batches; True when there is more."""
         with self._database.write() as db:
-            more = Index(db).merge()
+            return Index(db).merge()
+
+    def _checkpoint(self) -> None:
+        """Keep the write-ahead log short: readers slow down with its length."""
         try:
             size = os.stat(f"{self._database.path}-wal").st_size  # noqa: PTH116 - a suffix, not a child
         except OSError:
-            return more
+            return
         if size > WAL_BYTES:
             mode = "TRUNCATE" if size > WAL_LARGE_BYTES else "PASSIVE"
             with self._database.maintain() as db:
                 db.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
-        return more
 
 
 def stale_files(database: Database, folder: Path) -> dict[str, str]:

@@ -14,17 +14,20 @@ from typing import Final
 from hermes_memory_core.errors import HermesMemoryError, StoreError
 from hermes_memory_core.storage.atomic import sync_dir
 from hermes_memory_core.storage.sqlite import connect
+from hermes_memory_core.types import Notice
 
 from . import schema
 from .apply import Applier
 from .base import StoreBase
-from .database import NEXT_ID, SIDECARS, Database, raise_ids
+from .database import NEXT_ID, REBUILD_HINT, SIDECARS, Database, raise_ids
 from .ids import BLOCK
 from .indexer import stale_files
 from .search import Index
 
 _CHUNK: Final = 512
 """Messages per transaction: a stopped rebuild loses no more than that."""
+UNASKED_BYTES: Final = 16 << 20
+"""Transcripts up to this size (some ten seconds of indexing) are indexed again without asking."""
 
 Progress = Callable[[int, int], None]
 
@@ -59,6 +62,28 @@ class RebuildMixin(StoreBase):
         self.ids.forget()
         self.indexer.start_over()
         return count
+
+    def renew_index(self) -> bool:
+        """Build the database again when another version's tokeniser made its index; True when done.
+
+        A big history is not rebuilt unasked: the person is told the command.
+        """
+        with self.database.write() as db:
+            if Index(db).is_current():
+                return False
+        size = self.transcripts.total_bytes()
+        if size <= UNASKED_BYTES:
+            self.rebuild()
+            return True
+        self.context.notify(
+            Notice(
+                "history_outdated",
+                "The search index was made by another version of Hermes Memory. Conversations are saved, "
+                "but search may miss some until it is built again.",
+                hint=REBUILD_HINT,
+            )
+        )
+        return False
 
     def _half_built(self) -> Database:
         """The database under construction: a new one, or what an earlier rebuild left."""

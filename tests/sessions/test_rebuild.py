@@ -91,6 +91,36 @@ def test_an_index_of_another_tokeniser_is_built_again(store):
     assert store.messages("s1")[-1].content == "works"
 
 
+def make_outdated(store):
+    with store.database.write() as db:
+        db.execute("UPDATE meta SET value = '0/old' WHERE key = 'tokeniser_version'")
+    store.close()
+
+
+def test_an_outdated_index_is_renewed_by_the_first_read_or_write(store, open_history):
+    make_outdated(store)
+    reading = open_history()
+    assert len(reading.search("1", limit=500)) > 0
+    assert reading.check() == []
+    make_outdated(reading)
+    writing = open_history()
+    writing.append("s1", "user", "a new word: ptarmigan")
+    assert len(writing.search("ptarmigan")) == 1
+    assert writing.check() == []
+
+
+def test_a_big_outdated_index_is_told_not_rebuilt_unasked(
+    store, open_history, notices, monkeypatch
+):
+    make_outdated(store)
+    monkeypatch.setattr(rebuilding, "UNASKED_BYTES", 10)
+    again = open_history()
+    assert len(again.messages("s1")) == 40
+    assert [notice.code for notice in notices] == ["history_outdated"]
+    assert notices[0].hint == "hermes sessions rebuild"
+    assert again.rebuild() == 200
+
+
 def test_a_useless_half_built_file_is_begun_again(store):
     store.context.home.joinpath("history.db.new").write_bytes(b"junk" * 1000)
     assert store.rebuild() == 200
@@ -164,7 +194,7 @@ def test_vacuum_only_when_worth_it(store, monkeypatch):
     report = store.optimise()
     assert not report.vacuumed
     assert report.reason
-    store.append_many("big", [Message("user", "- " * 5000) for _ in range(200)])
+    store.append_many("big", [Message("user", "x" + " " * 10_000) for _ in range(200)])
     store.flush()
     store.delete_sessions(["big"], permanently=True)
     report = store.optimise()
