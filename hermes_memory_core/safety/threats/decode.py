@@ -14,8 +14,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
-_BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,}(?:[ \t]?\r?\n[ \t]?[A-Za-z0-9+/_-]{8,})*={0,2}")
-_BASE64_SPACED = re.compile(r"(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/]{4}[ \t\n]){4,}[A-Za-z0-9+/]{1,4}={0,2}")
+_BASE64 = re.compile(
+    r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,}(?:[ \t]?\r?\n[ \t]?[A-Za-z0-9+/_-]{8,})*={0,2}"
+)
+_BASE64_SPACED = re.compile(
+    r"(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/]{4}[ \t\n]){4,}[A-Za-z0-9+/]{1,4}={0,2}"
+)
 _BASE32 = re.compile(r"(?<![A-Z0-9])[A-Z2-7]{24,}={0,6}(?![A-Za-z0-9])")
 _HEX = re.compile(r"(?<![0-9A-Za-z])(?:(?:0x)?[0-9A-Fa-f]{2}[ :,\-]{0,2}){8,}")
 _BINARY = re.compile(r"(?<![01])(?:[01]{8}[ ,]?){6,}")
@@ -25,7 +29,9 @@ _INLINE = re.compile(
     r"|(?:\\x[0-9A-Fa-f]{2})+|\\u\{[0-9A-Fa-f]{1,6}\}|\\u[0-9A-Fa-f]{4}|(?:\\[0-3][0-7]{2})+|(?:=[0-9A-F]{2}){2,}"
     r"|\bU\+[0-9A-Fa-f]{4,6}\b ?"
 )
-_INLINE_GATE = re.compile(r"%[0-9A-Fa-f]{2}|&#|&[a-zA-Z]{2,8};|\\[xu0-3]|=[0-9A-F]{2}=|U\+[0-9A-Fa-f]{4}")
+_INLINE_GATE = re.compile(
+    r"%[0-9A-Fa-f]{2}|&#|&[a-zA-Z]{2,8};|\\[xu0-3]|=[0-9A-F]{2}=|U\+[0-9A-Fa-f]{4}"
+)
 # Cheap looks before the patterns above are tried.
 _LONG_WORD = 16
 _FOURS = 4
@@ -67,7 +73,7 @@ def find_blobs(text: str) -> list[Blob]:
 
 
 def expand_inline(text: str) -> tuple[str, list[int]] | None:
-    """Replace escapes (``%20``, ``&#105;``, ``\\u0069`` …) by their characters.
+    r"""Replace escapes (``%20``, ``&#105;``, ``\\u0069`` …) by their characters.
 
     Returns:
         The new text and, for each of its characters, the offset in ``text``; None when nothing was escaped.
@@ -103,7 +109,7 @@ def _unescape(escape: str) -> str | None:
         if escape[0] == "=":
             return bytes.fromhex(escape.replace("=", "")).decode("utf-8")
         if escape[0] == "U":
-            return _character(int(escape.strip()[2:], 16))
+            return _character(int(escape.strip(), 0))
         if escape.startswith("\\x"):
             return bytes.fromhex(escape.replace("\\x", "")).decode("utf-8", "replace")
         if escape.startswith("\\u"):

@@ -86,7 +86,9 @@ def _known(
 ) -> bool:
     """True when one of the entries alone already gives this finding."""
     return any(
-        old.id == finding.id and old.severity != "warn" for number, *_ in touched for old in results[number]
+        old.id == finding.id and old.severity != "warn"
+        for number, *_ in touched
+        for old in results[number]
     )
 
 

@@ -7,6 +7,7 @@ narration and technical nouns take away. The numbers stand in ``tables/evidence.
 
 from __future__ import annotations
 
+import itertools
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
@@ -15,7 +16,26 @@ from dataclasses import dataclass, field, replace
 from hermes_memory_core.safety.threats.lexicon import Hit
 
 ACTIONS = frozenset(
-    "dismiss follow tell reveal send read write run fetch disable act ask approve delete steer hide know valid".split()
+    [
+        "dismiss",
+        "follow",
+        "tell",
+        "reveal",
+        "send",
+        "read",
+        "write",
+        "run",
+        "fetch",
+        "disable",
+        "act",
+        "ask",
+        "approve",
+        "delete",
+        "steer",
+        "hide",
+        "know",
+        "valid",
+    ]
 )
 # A clause ends at sentence punctuation, at a blank line and before a list item; a single line break is only wrapping.
 _BOUNDARY = re.compile(r"[.!?](?=\s|$|[^\x00-\x7f])|。|\n(?=\s*(?:\n|[-*#>•]|\d+[.)]))")
@@ -24,7 +44,9 @@ _QUOTED = re.compile(
     r"|„[^“”\n]{3,400}[“”]|`[^`\n]{3,400}`|‹[^›\n]{3,400}›|《[^》\n]{3,400}》"
     r"|(?<!\w)'(?:[^'\n]|'(?=\w)){6,300}'(?!\w)"
 )
-_JOINER = re.compile(r"\b(?:or|nor|and|ou|o|oder|noch|ni|или|и|ни|e|y|et|und|أو|ولا)\b|[,/、或和及與与]")
+_JOINER = re.compile(
+    r"\b(?:or|nor|and|ou|o|oder|noch|ni|или|и|ни|e|y|et|und|أو|ولا)\b|[,/、或和及與与]"
+)
 _NEGATES_BEHIND = frozenset(("de", "ko", "ja"))
 _NEGATES_AHEAD = frozenset(("ja", "ko"))
 _TIGHT = frozenset(("zh", "ja"))
@@ -33,7 +55,22 @@ _MAX_CLUSTER = 48
 _COMPANY = 0.7
 # A clause with none of these is no order, whatever else it says.
 _CORE = ACTIONS | frozenset(
-    "conceal kept serve excuse admin silent unrestricted system_override forged persist c2 void vanish you_are_now".split()
+    [
+        "conceal",
+        "kept",
+        "serve",
+        "excuse",
+        "admin",
+        "silent",
+        "unrestricted",
+        "system_override",
+        "forged",
+        "persist",
+        "c2",
+        "void",
+        "vanish",
+        "you_are_now",
+    ]
 )
 # What an action means when it is negated; actions not listed here are then no order at all.
 NEGATED = {"tell": "conceal", "follow": "dismiss", "ask": "disable"}
@@ -92,7 +129,9 @@ class Verdict:
     lang: str
 
 
-def weigh(text: str, hits: Sequence[Hit], rules: Iterable[EvidenceRule], less: dict[str, float]) -> list[Verdict]:
+def weigh(
+    text: str, hits: Sequence[Hit], rules: Iterable[EvidenceRule], less: dict[str, float]
+) -> list[Verdict]:
     """Score every cluster of ``hits`` against every rule.
 
     Args:
@@ -230,7 +269,7 @@ def _clusters(text: str, hits: Sequence[Hit]) -> list[Cluster]:
         cluster.concepts = {hit.concept for hit in cluster.hits}
         cluster.lang = cluster.hits[0].lang if cluster.hits else "en"
     # Counter-evidence holds for the whole clause, even where a long gap divides its hits.
-    for first, second in zip(clusters, clusters[1:], strict=False):
+    for first, second in itertools.pairwise(clusters):
         if first.clause == second.clause:
             second.concepts |= first.concepts & _CARRIED
             first.concepts |= second.concepts & _CARRIED
@@ -292,7 +331,9 @@ def _negation(hits: Sequence[Hit], index: int, spent: set[int]) -> int | None:
             hit = hits[other]
             if hit.end > action.start:
                 continue
-            if (hit.concept in ACTIONS and hit.concept not in _PASSIVE) or action.start - hit.end > reach:
+            if (
+                hit.concept in ACTIONS and hit.concept not in _PASSIVE
+            ) or action.start - hit.end > reach:
                 break
             if hit.concept in _NOT:
                 return other
@@ -317,7 +358,11 @@ def _told_about(hits: Sequence[Hit], index: int) -> bool:
         hit = hits[other]
         if hit.end > action.start:
             continue
-        if (hit.concept in ACTIONS and hit.concept not in _PASSIVE) or hit.concept == "you" or action.start - hit.end > reach:
+        if (
+            (hit.concept in ACTIONS and hit.concept not in _PASSIVE)
+            or hit.concept == "you"
+            or action.start - hit.end > reach
+        ):
             return False
         if hit.concept in ("narrator", "actor"):
             return True

@@ -87,7 +87,9 @@ def _in_place(text: str, start: int, end: int) -> bool:
         return not (_is_latin(before) and _is_latin(after) and text.count(run) > 3)
     if run in ("\ufe0e", "\ufe0f"):
         return True
-    if len(run) <= 2 and set(run) <= set("\u200b\u200c\u200d\u034f\u17b4\u17b5\u180b\u180c\u180d\u180e"):
+    if len(run) <= 2 and set(run) <= set(
+        "\u200b\u200c\u200d\u034f\u17b4\u17b5\u180b\u180c\u180d\u180e"
+    ):
         return _joins(before) or _joins(after)
     if 0xFE00 <= ord(run[0]) <= 0xFE0F or 0xE0100 <= ord(run[0]) <= 0xE01EF:
         return len(run) == 1 and "\u3400" <= before <= "\U000323af"
@@ -104,4 +106,6 @@ def _is_latin(char: str) -> bool:
 
 def _joins(char: str) -> bool:
     """Scripts in which joiners and zero-width spaces are part of the spelling."""
-    return bool(char) and ("\u0600" <= char <= "\u1cff" or "\u2d30" <= char <= "\u2dff" or char > "\U00011000")
+    return bool(char) and (
+        "\u0600" <= char <= "\u1cff" or "\u2d30" <= char <= "\u2dff" or char > "\U00011000"
+    )

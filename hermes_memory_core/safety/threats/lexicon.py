@@ -81,9 +81,7 @@ class Lexicon:
 
     exact: dict[str, list[_Phrase]] = field(default_factory=dict)
     stems: dict[str, list[_Phrase]] = field(default_factory=dict)
-    pairs: dict[str, dict[str, list[_Chars]]] = field(
-        default_factory=lambda: {"zh": {}, "ja": {}}
-    )
+    pairs: dict[str, dict[str, list[_Chars]]] = field(default_factory=lambda: {"zh": {}, "ja": {}})
     stem_sizes: tuple[int, ...] = ()
     fuzzy: dict[str, str] = field(default_factory=dict)
     shapes: set[str] = field(default_factory=set)
@@ -167,13 +165,15 @@ class Lexicon:
                 continue
             best, found = _longest(entry, words, index)
             for last, phrase, solid in found:
-                if phrase.size < best:
+                if solid and phrase.size < best:
                     continue
                 if solid:
                     skip = max(skip, last + 1)
                 if phrase.concept != "none":
                     hits.append(
-                        Hit(matches[index].start(), matches[last].end(), phrase.concept, phrase.lang)
+                        Hit(
+                            matches[index].start(), matches[last].end(), phrase.concept, phrase.lang
+                        )
                     )
         return hits
 
@@ -195,7 +195,9 @@ class Lexicon:
         # The dictionary is asked for all pairs in one go; only places where something may start are walked.
         found = list(map(index.get, pairs))
         if None in found:
-            for pair in {pair for pair, entries in zip(pairs, found, strict=True) if entries is None}:
+            for pair in {
+                pair for pair, entries in zip(pairs, found, strict=True) if entries is None
+            }:
                 index[pair] = self._entries(index, pair)
             found = list(map(index.get, pairs))
         skip = start
@@ -288,7 +290,8 @@ def _longest(
         if last >= 0:
             solid = all(kind != _GAP for _, kind in phrase.rest)
             found.append((last, phrase, solid))
-            best = max(best, phrase.size)
+            if solid:
+                best = max(best, phrase.size)
     return best, found
 
 

@@ -101,8 +101,7 @@ def _extended(base: RuleSet, table: Mapping[str, Any]) -> RuleSet:
     evidence = tuple(_evidence_rule(raw) for raw in table.get("rule", ()))
     shapes = tuple(_shape_rule(raw) for raw in table.get("shape", ()))
     reasons = dict(base.reasons)
-    for rule in (*evidence, *shapes):
-        reasons[rule.id] = dict(rule.reasons)
+    reasons.update(_reasons(evidence, shapes))
     return replace(
         base,
         evidence=base.evidence + evidence,
@@ -112,6 +111,14 @@ def _extended(base: RuleSet, table: Mapping[str, Any]) -> RuleSet:
         reasons=reasons,
         off=base.off | frozenset(table.get("off", ())),
     )
+
+
+def _reasons(
+    evidence: Iterable[EvidenceRule], shapes: Iterable[ShapeRule]
+) -> dict[str, dict[str, str]]:
+    reasons = {rule.id: dict(rule.reasons) for rule in evidence}
+    reasons.update({shape.id: dict(shape.reasons) for shape in shapes})
+    return reasons
 
 
 def _merged(
@@ -135,9 +142,7 @@ def _default() -> RuleSet:
         ConceptPattern(raw["concept"], tuple(raw["gate"]), re.compile(raw["pattern"]))
         for raw in _read("words/shared.toml")["pattern"]
     )
-    reasons: dict[str, dict[str, str]] = {
-        rule.id: dict(rule.reasons) for rule in (*evidence, *shapes)
-    }
+    reasons = _reasons(evidence, shapes)
     reasons.update(_read("reasons.toml")["reasons"])
     return RuleSet(
         evidence=evidence,
@@ -151,7 +156,9 @@ def _default() -> RuleSet:
 
 
 def _read(name: str) -> dict[str, Any]:
-    source = resources.files("hermes_memory_core.safety.threats").joinpath("tables", *name.split("/"))
+    source = resources.files("hermes_memory_core.safety.threats").joinpath(
+        "tables", *name.split("/")
+    )
     return tomllib.loads(source.read_text(encoding="utf-8"))
 
 

@@ -63,10 +63,13 @@ def verdict(findings: Iterable[Finding]) -> str:
 
 def _scan_part(text: str, rules: RuleSet, depth: int) -> list[_Raw]:
     found: list[_Raw] = []
-    for unseen in invisible.find_unseen(text):
-        found.append(_Raw(unseen.id, unseen.severity, unseen.start, unseen.end, "en"))
-        if unseen.message and depth < _DEPTH:
-            found += _within(unseen.message, unseen.start, unseen.end, rules, depth)
+    unseen = invisible.find_unseen(text)
+    found += [_Raw(item.id, item.severity, item.start, item.end, "en") for item in unseen]
+    spelled = [item for item in unseen if item.message]
+    if spelled and depth < _DEPTH:
+        # Read as one message: its letters may be spread over the text one by one.
+        message = "".join(item.message for item in spelled)
+        found += _within(message, spelled[0].start, spelled[-1].end, rules, depth)
     for start, end in disguised_words(text):
         found.append(_Raw("lookalike_letters", "warn", start, end, "en"))
     folded = fold(text)
@@ -143,7 +146,7 @@ def _hits(text: str, rules: RuleSet) -> list[Hit]:
     if named:
         addresses = [hit for hit in named if hit.concept == "dest"]
         if addresses:
-            inside = set()
+            inside: set[int] = set()
             for address in addresses:
                 inside.update(range(address.start, address.end))
             hits = [hit for hit in hits if hit.start not in inside]
@@ -157,8 +160,8 @@ def _named(text: str, rules: RuleSet) -> list[Hit]:
     hits: dict[tuple[int, str], Hit] = {}
     for named in rules.patterns:
         if not named.gate:
-            for match in named.pattern.finditer(text):
-                hits[match.start(), named.concept] = Hit(*match.span(), named.concept, "en")
+            for found in named.pattern.finditer(text):
+                hits[found.start(), named.concept] = Hit(*found.span(), named.concept, "en")
         for gate in named.gate:
             place = text.find(gate)
             while place >= 0:
@@ -166,7 +169,7 @@ def _named(text: str, rules: RuleSet) -> list[Hit]:
                 if match is not None:
                     hit = Hit(match.start(), match.end(), named.concept, "en")
                     hits[hit.start, hit.concept] = hit
-                place = text.find(gate, max(place + 1, match.end() if match else 0))
+                place = text.find(gate, max(place + 1, match.end() if match is not None else 0))
     return list(hits.values())
 
 

@@ -111,13 +111,20 @@ def disguised() -> list[dict[str, str]]:
     rows = []
     for name, make in DISGUISES:
         for seed in SEEDS:
-            if name in ("rot13", "reversed", "together", "dotted", "chunks", "jumbled") and seed == SEEDS[1]:
+            if (
+                name in ("rot13", "reversed", "together", "dotted", "chunks", "jumbled")
+                and seed == SEEDS[1]
+            ):
                 continue
             rows.append({"text": make(seed), "lang": "en", "how": name})
     for name, make in CJK_DISGUISES:
         rows += [{"text": make(seed), "lang": "zh", "how": name} for seed in CJK_SEEDS]
     for index, row in enumerate(rows):
-        row |= {"label": "hostile", "kind": "obfuscated", "split": "held" if index % 3 == 2 else "dev"}
+        row |= {
+            "label": "hostile",
+            "kind": "obfuscated",
+            "split": "held" if index % 3 == 2 else "dev",
+        }
     return rows
 
 
