@@ -39,6 +39,9 @@ FAINT: Final = 0.15
 ALL_POSTINGS: Final = 4_000
 """Up to so many postings of a query are read whole (1 µs each); beyond, the best messages are chosen first."""
 
+COUNTED: Final = 4_000
+"""Terms in no more messages are counted exactly and read with their offsets; beyond, their number is judged."""
+
 PRUNE_FROM: Final = 50_000
 """Messages in a store from which on frequent terms do not bring in candidates."""
 
@@ -287,7 +290,7 @@ def _chosen(
 def _size(corpus: Corpus, term: Term, most: int, read: dict[Term, list[int]]) -> int:
     """Messages with a term. To count a phrase or a prefix is to read it, so what was read is kept."""
     if not term.prefix and len(term.units) == 1:
-        return about(corpus.db, fts.term(term), ALL_POSTINGS)
+        return about(corpus.db, fts.term(term), COUNTED)
     read[term] = holding = corpus.ids(fts.term(term), most)
     return len(holding)
 
@@ -333,7 +336,7 @@ def _read_evidence(
     evidence: dict[Term, TermEvidence] = {}
     in_text: list[Term] = []
     for term in wanted:
-        if not term.prefix and sizes[term] <= ALL_POSTINGS:
+        if not term.prefix and sizes[term] <= COUNTED:
             evidence[term] = gather(term, lookup, corpus.messages)
         elif term in read or term.prefix or len(term.units) > 1:
             holding = read.get(term) or among(corpus.db, fts.term(term, surely=True), only)
