@@ -9,12 +9,21 @@ import asyncio
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Any, Literal, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 
 from hermes_memory_core.engine.fence import FenceScrubber
 from hermes_memory_core.memory import Memory
 from hermes_memory_core.session import Receipt, Session, TurnContext
-from hermes_memory_core.types import EndReason, HistoryStore, NotesStore, SessionInfo
+from hermes_memory_core.types import (
+    EndReason,
+    ForgetReceipt,
+    HistoryStore,
+    NotesStore,
+    SessionInfo,
+)
+
+if TYPE_CHECKING:
+    from hermes_memory_core.engine.approval import Pending
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -170,6 +179,15 @@ class AsyncMemory:
     def history(self) -> HistoryStore | None:
         """See ``Memory.history``; its methods block, call them through ``asyncio.to_thread``."""
         return self.sync.history
+
+    @property
+    def pending(self) -> Pending:
+        """See ``Memory.pending``. Its methods do I/O: call them in a thread (``asyncio.to_thread``)."""
+        return self.sync.pending
+
+    async def forget(self, query: str, **kwargs: Any) -> list[ForgetReceipt]:
+        """See ``Memory.forget``."""
+        return await _run(self.sync.forget, query, **kwargs)
 
     def session(self, *args: Any, **kwargs: Any) -> AsyncSession:
         """Takes what ``Memory.session`` takes; begins on entering the ``async with`` block."""
