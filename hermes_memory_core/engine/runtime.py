@@ -16,6 +16,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -263,6 +264,7 @@ def _birth(pid: int) -> str:
 # ---------------------------------------------------------------- values in rows
 
 
+@lru_cache(maxsize=256)  # the same value is written with every turn of its session
 def dump_session(session: SessionInfo) -> str:
     """A session as stored in a row."""
     return json.dumps(asdict(session), ensure_ascii=False, separators=(",", ":"))
