@@ -209,13 +209,15 @@ class Ledger:
 
     def name_of(self, lineage: str, name: str) -> str:
         """The name this conversation was given first."""
-        with self._open() as db, transaction(db):
-            db.execute(
-                "INSERT INTO names VALUES(?,?,?) ON CONFLICT DO NOTHING",
-                (lineage, name, self._clock()),
-            )
-            row = db.execute("SELECT name FROM names WHERE lineage=?", (lineage,)).fetchone()
-        return str(row[0])
+        with self._open() as db:
+            found = db.execute("SELECT name FROM names WHERE lineage=?", (lineage,)).fetchone()
+            if found is None:
+                db.execute(
+                    "INSERT INTO names VALUES(?,?,?) ON CONFLICT DO NOTHING",
+                    (lineage, name, self._clock()),
+                )
+                found = db.execute("SELECT name FROM names WHERE lineage=?", (lineage,)).fetchone()
+        return str(found[0])
 
     # ------------------------------------------------------------ notes and migrations
 

@@ -132,6 +132,8 @@ class HonchoProvider:
     @hookimpl
     def queue_prefetch(self, session: SessionInfo, query: str, turn_number: int) -> None:
         """Start what the next turns may need."""
+        if not self.recaller.asked(session.id, turn_number):
+            return
         place = self._place(session)
         if place is not None and self.settings.recall_mode != "tools":
             self.recaller.prepare_next(session.id, place, query, turn_number)

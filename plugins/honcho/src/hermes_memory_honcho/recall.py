@@ -49,7 +49,7 @@ class _State:
     answer_turn: int = 0
     answer_at: float = 0.0
     asked_turn: int = 0
-    """The last turn that wanted recall: after a trivial one nothing is fetched."""
+    """The last turn that wanted recall."""
     jobs: dict[str, Job] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -140,11 +140,15 @@ class Recaller:
             self._wait(state, query, turn, deadline)
         return self._compose(state, turn, waited=waits)
 
+    def asked(self, session_id: str, turn: int) -> bool:
+        """Whether this turn wanted recall: after a trivial one nothing is fetched."""
+        with self._lock:
+            state = self._states.get(session_id)
+        return state is not None and state.asked_turn == turn
+
     def prepare_next(self, session_id: str, place: Place, query: str, turn: int) -> None:
         """After a turn: start what is due. Comes back at once."""
         state = self._state(session_id, place)
-        if state.asked_turn != turn:
-            return
         if state.cadence.base_due(turn) or state.base is None:
             self._fetch_base(state, query, turn, None)
         if state.cadence.dialectic_due(turn):

@@ -35,8 +35,10 @@ class Observation(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    observe_me: bool | None = Field(None, description="Honcho learns about this peer.")
-    observe_others: bool | None = Field(None, description="This peer learns about the others.")
+    observe_me: bool | None = Field(default=None, description="Honcho learns about this peer.")
+    observe_others: bool | None = Field(
+        default=None, description="This peer learns about the others."
+    )
 
 
 class HonchoSettings(BaseModel):

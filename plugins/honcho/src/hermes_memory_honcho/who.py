@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,6 +11,8 @@ from hermes_memory_core.types import Scope, SessionInfo
 from hermes_memory_honcho import naming
 from hermes_memory_honcho.legacy import Resolved
 from hermes_memory_honcho.settings import Flag
+
+NAMES_KEPT = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,8 @@ class Directory:
     ) -> None:
         self.resolved = resolved
         self._remembered = remembered
+        self._names: OrderedDict[str, str] = OrderedDict()
+        self._lock = threading.Lock()
 
     @property
     def owner_peer(self) -> str:
@@ -75,8 +81,7 @@ class Directory:
         # one speaker's session never shows another's: the summary holds what both said
         if user != self.owner_peer and not scope and session.chat_id is None:
             name = naming.scoped(name, naming.digest(user))
-        if self._remembered is not None:
-            name = self._remembered(f"{session.lineage}/{user}", name)
+        name = self._first_name(f"{session.lineage}/{user}", name)
         user_flags, ai_flags = self.resolved.settings.flags
         return Place(
             session=name,
@@ -87,6 +92,18 @@ class Directory:
             scope_key=session.scope.key,
             owner=user == self.owner_peer or bool(scope),
         )
+
+    def _first_name(self, lineage: str, name: str) -> str:
+        """The name given first; looked up once, so that a turn does not wait for a disk."""
+        if self._remembered is None:
+            return name
+        with self._lock:
+            found = self._names.get(lineage)
+            if found is None:
+                found = self._names[lineage] = self._remembered(lineage, name)
+                while len(self._names) > NAMES_KEPT:
+                    self._names.popitem(last=False)
+            return found
 
     def session_name(self, session: SessionInfo) -> str:
         """The name by chat, mapping, title (if wanted) and strategy, in that order."""
