@@ -7,9 +7,9 @@ import threading
 import tracemalloc
 
 import pytest
-from faults.crowd import crowd, echo
 from helpers import instance_of
 
+from faults.crowd import crowd, echo
 from hermes_memory_core import Memory
 
 
