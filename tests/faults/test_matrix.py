@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -236,7 +237,8 @@ def test_a_late_recall_that_is_no_text_harms_nobody(home):
             states.append(recall_of(session.begin_turn(f"question number {number}")).state)
             eventually(lambda: external._pool.in_flight == 0)
         assert states == ["timeout"] * 4
-        assert external._pool._alive == 1, "a thread was lost"
+        alive = [thread for thread in threading.enumerate() if thread.name == "hermes-bad"]
+        assert len(alive) == external._pool._alive <= 2, "the pool counts a thread that died"
 
 
 @pytest.mark.parametrize("jump", [-86_400.0 * 40, 86_400.0 * 40, -1e18])
