@@ -53,6 +53,7 @@ _TIGHT = frozenset(("zh", "ja"))
 _MAX_GAP = 64
 _MAX_CLUSTER = 48
 _COMPANY = 0.7
+_LEAST = 1.5
 # A clause with none of these is no order, whatever else it says.
 _CORE = ACTIONS | frozenset(
     [
@@ -89,7 +90,6 @@ class EvidenceRule:
     more: dict[str, float]
     less: dict[str, float]
     reasons: dict[str, str]
-    cap: float = 99.0
     examples_for: tuple[str, ...] = ()
     examples_against: tuple[str, ...] = ()
     masks: tuple[int, ...] = field(init=False, default=())
@@ -129,9 +129,19 @@ class Verdict:
     lang: str
 
 
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What weighing a text gave: verdicts, and the clusters and clause borders they rest on."""
+
+    verdicts: list[Verdict]
+    clusters: list[Cluster]
+    cuts: list[int]
+    quotes: list[tuple[int, int]]
+
+
 def weigh(
-    text: str, hits: Sequence[Hit], rules: Iterable[EvidenceRule], less: dict[str, float]
-) -> list[Verdict]:
+    text: str, hits: Sequence[Hit], rules: Sequence[EvidenceRule], less: dict[str, float]
+) -> Weighed:
     """Score every cluster of ``hits`` against every rule.
 
     Args:
@@ -141,49 +151,48 @@ def weigh(
         less: Counter-evidence that lowers every rule, concept → score.
 
     Returns:
-        Verdicts with a positive score, strongest evidence included by company of its neighbours.
+        Verdicts with a positive score, raised by the company of others in the same clause or the next.
     """
-    if len(hits) < 2:
-        return []
-    clusters = _clusters(text, hits)
+    cuts = [match.end() for match in _BOUNDARY.finditer(text)]
+    cuts.append(_FAR)
+    clusters = _clusters(text, hits, cuts)
+    quotes = [match.span() for match in _QUOTED.finditer(text)] if hits else []
     found: list[Verdict] = []
-    quotes: list[tuple[int, int]] | None = None
     for index, cluster in enumerate(clusters):
-        concepts = cluster.concepts
-        if concepts.isdisjoint(_CORE):
-            continue
-        near: set[str] | None = None
-        mask = 0
-        for concept in concepts:
-            mask |= _BITS.get(concept, 0)
-        for rule in rules:
-            met = True
-            for needed in rule.masks:
-                if not mask & needed:
-                    met = False
-                    break
-            if not met:
-                continue
-            if near is None:
-                near = _neighbours(clusters, index)
-            start, end = _span(cluster, rule)
-            score = rule.score
-            for concept, gain in rule.more.items():
-                if concept in cluster.concepts or (
-                    concept == "conceal" and "hide" in cluster.concepts
-                ):
-                    score += gain
-                elif concept in near:
-                    score += gain / 2
-            score = min(score, rule.cap)
-            if score < 1.5:
-                continue
-            if quotes is None:
-                quotes = [match.span() for match in _QUOTED.finditer(text)]
-            score -= _doubt(cluster, near, rule, less, _inside(quotes, start, end))
-            if score > 0:
-                found.append(Verdict(rule, score, start, end, index, cluster.lang))
-    return _in_company(found)
+        if not cluster.concepts.isdisjoint(_CORE):
+            near = _neighbours(clusters, index)
+            for rule in _met(cluster, rules):
+                start, end = _span(cluster, rule)
+                score = _gain(rule, cluster.concepts, near)
+                if score >= _LEAST:
+                    score -= _doubt(cluster, near, rule, less, inside(quotes, start, end))
+                if score > 0:
+                    found.append(Verdict(rule, score, start, end, index, cluster.lang))
+    return Weighed(_in_company(found), clusters, cuts, quotes)
+
+
+def _met(cluster: Cluster, rules: Sequence[EvidenceRule]) -> list[EvidenceRule]:
+    mask = 0
+    for concept in cluster.concepts:
+        mask |= _BITS.get(concept, 0)
+    met = []
+    for rule in rules:
+        for needed in rule.masks:
+            if not mask & needed:
+                break
+        else:
+            met.append(rule)
+    return met
+
+
+def _gain(rule: EvidenceRule, concepts: set[str], near: set[str]) -> float:
+    score = rule.score
+    for concept, gain in rule.more.items():
+        if concept in concepts or (concept == "conceal" and "hide" in concepts):
+            score += gain
+        elif concept in near:
+            score += gain / 2
+    return score
 
 
 def _neighbours(clusters: Sequence[Cluster], index: int) -> set[str]:
@@ -228,7 +237,7 @@ def _in_company(found: list[Verdict]) -> list[Verdict]:
     return result
 
 
-def _inside(quotes: Sequence[tuple[int, int]], start: int, end: int) -> bool:
+def inside(quotes: Sequence[tuple[int, int]], start: int, end: int) -> bool:
     index = bisect_right(quotes, (start, _FAR)) - 1
     return index >= 0 and quotes[index][0] <= start and end <= quotes[index][1] + 1
 
@@ -242,9 +251,7 @@ def _span(cluster: Cluster, rule: EvidenceRule) -> tuple[int, int]:
     return min(hit.start for hit in used), max(hit.end for hit in used)
 
 
-def _clusters(text: str, hits: Sequence[Hit]) -> list[Cluster]:
-    cuts = [match.end() for match in _BOUNDARY.finditer(text)]
-    cuts.append(_FAR)
+def _clusters(text: str, hits: Sequence[Hit], cuts: Sequence[int]) -> list[Cluster]:
     clusters: list[Cluster] = []
     clause = 0
     last: Cluster | None = None
@@ -290,6 +297,7 @@ def _settle(text: str, hits: list[Hit]) -> list[Hit]:
             continue
         passive = hit.concept in _PASSIVE
         if not passive and _told_about(hits, index):
+            settled.append(hit._replace(concept="narrated"))
             negated_before = None
             continue
         negation = _negation(hits, index, spent)
@@ -318,6 +326,8 @@ def _settle(text: str, hits: list[Hit]) -> list[Hit]:
         if changed is not None:
             start = min(hit.start, hits[negation].start) if negation is not None else hit.start
             settled.append(hit._replace(concept=changed, start=start))
+        else:
+            settled.append(hit._replace(concept="refused"))
     settled.sort()
     return settled
 

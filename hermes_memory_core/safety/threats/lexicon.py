@@ -14,7 +14,7 @@ from typing import NamedTuple
 from hermes_memory_core.safety.threats.fold import fold
 
 _CJK = "\u3005-\u3007\u3040-\u30ff\u3400-\u9fff"
-_TOKEN = re.compile(rf"[^\W_{_CJK}]+(?:'[^\W_{_CJK}]+)?")
+TOKEN = re.compile(rf"[^\W_{_CJK}]+(?:'[^\W_{_CJK}]+)?")
 _ARABIC_PREFIX = re.compile("^(?:وال|بال|فال|كال|لل|ال|و|ف|ب|ل|ك|س)(?=..)")
 _IS_CJK = re.compile(f"[{_CJK}]")
 _SENTENCE = re.compile(r"[^。.!?\n]+")
@@ -147,7 +147,7 @@ class Lexicon:
     def _find_words(self, text: str) -> list[Hit]:
         hits: list[Hit] = []
         memo = self._memo
-        matches = list(_TOKEN.finditer(text))
+        matches = list(TOKEN.finditer(text))
         words = [match[0] for match in matches]
         skip = 0
         for index, word in enumerate(words):

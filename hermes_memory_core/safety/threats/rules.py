@@ -16,6 +16,7 @@ from typing import Any
 from hermes_memory_core.errors import ConfigError
 from hermes_memory_core.safety.threats.evidence import EvidenceRule
 from hermes_memory_core.safety.threats.lexicon import Lexicon
+from hermes_memory_core.safety.threats.tone import Tone
 from hermes_memory_core.types import Severity
 
 LANGUAGES = ("en", "zh", "ja", "ko", "es", "de", "fr", "ru", "pt", "ar")
@@ -54,6 +55,7 @@ class RuleSet:
     shapes: tuple[ShapeRule, ...]
     patterns: tuple[ConceptPattern, ...]
     lexicon: Lexicon
+    tone: Tone
     less: dict[str, float]
     reasons: dict[str, dict[str, str]]
     words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -149,6 +151,7 @@ def _default() -> RuleSet:
         shapes=shapes,
         patterns=patterns,
         lexicon=Lexicon.from_tables(words),
+        tone=Tone.from_table(_read("tone.toml")),
         less={key: float(value) for key, value in evidence_table["less"].items()},
         reasons=reasons,
         words=words,

@@ -10,10 +10,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from hermes_memory_core.safety.threats import decode, disguise, invisible
-from hermes_memory_core.safety.threats.evidence import weigh
+from hermes_memory_core.safety.threats.evidence import Weighed, weigh
 from hermes_memory_core.safety.threats.fold import View, disguised_words, fold
 from hermes_memory_core.safety.threats.lexicon import Hit
 from hermes_memory_core.safety.threats.rules import RuleSet
+from hermes_memory_core.safety.threats.tone import features, sentences
 from hermes_memory_core.types import Finding, Severity
 
 BLOCK, REVIEW, WARN = 4.4, 2.5, 1.8
@@ -128,7 +129,8 @@ def _scan_view(view: View, rules: RuleSet) -> list[_Raw]:
             start, end = view.span(match.start(), match.end())
             found.append(_Raw(shape.id, shape.severity, start, end, "en"))
     hits = _hits(text, rules)
-    for judged in weigh(text, hits, rules.evidence, rules.less):
+    weighed = weigh(text, hits, rules.evidence, rules.less)
+    for judged in weighed.verdicts:
         if judged.score < WARN:
             continue
         severity: Severity = (
@@ -136,7 +138,31 @@ def _scan_view(view: View, rules: RuleSet) -> list[_Raw]:
         )
         start, end = view.span(judged.start, judged.end)
         found.append(_Raw(judged.rule.id, severity, start, end, judged.lang))
+    for start, end, sounds in _toned(text, weighed, rules):
+        found.append(_Raw("suspicious_wording", sounds, *view.span(start, end), _language(text, start, end)))
     return found
+
+
+def _toned(text: str, weighed: Weighed, rules: RuleSet) -> list[tuple[int, int, Severity]]:
+    """Sentences that sound like an attack although no rule says so."""
+    tone = rules.tone
+    found: list[tuple[int, int, Severity]] = []
+    for start, end, concepts, strength in sentences(
+        text, weighed.clusters, weighed.verdicts, weighed.cuts
+    ):
+        if strength >= REVIEW:
+            continue
+        score = tone.score(features(text[start:end], concepts, strength))
+        if score < tone.warn:
+            continue
+        last = start + len(text[start:end].rstrip())
+        first = last - len(text[start:last].lstrip())
+        found.append((first, last, "review" if score >= tone.review else "warn"))
+    return found
+
+
+def _language(text: str, start: int, end: int) -> str:
+    return "zh" if any("\u4e00" <= char <= "\u9fff" for char in text[start:end]) else "en"
 
 
 def _hits(text: str, rules: RuleSet) -> list[Hit]:

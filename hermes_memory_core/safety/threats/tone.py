@@ -1,0 +1,91 @@
+"""How a sentence sounds: words and concepts weighed together, for attacks that avoid every known phrase.
+
+The weights are data (``tables/tone.toml``), learned by ``tests/data/threats/learn.py`` from the development half of the
+labelled notes. A sentence is judged by its words (spaced scripts), character pairs (Han and kana), the concepts the
+lexicon found in it, and how far the evidence rules got. Tone alone never blocks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from hermes_memory_core.safety.threats.evidence import Cluster, Verdict
+from hermes_memory_core.safety.threats.lexicon import TOKEN
+
+_HAN_RUN = re.compile("[\u3005-\u3007\u3040-\u30ff\u3400-\u9fff]{2,}")
+_SHORT_NOTE = 400
+_STEPS = (1.0, 1.8, 2.5, 3.4)
+
+
+@dataclass(frozen=True, slots=True)
+class Tone:
+    """Learned weights: words, character pairs (both in ``words``), concepts (prefixed ``@``) and the bias."""
+
+    words: Mapping[str, float]
+    bias: float
+    review: float
+    warn: float
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, object]) -> Tone:
+        """Read ``{"words": {"0.8": "word word"}, "concepts": {"0.5": "dismiss told"}, "bias": …}``."""
+        words: dict[str, float] = {}
+        for section, prefix in (("words", ""), ("concepts", "@")):
+            buckets = table[section]
+            assert isinstance(buckets, Mapping)  # noqa: S101 - our own file
+            for weight, members in buckets.items():
+                value = float(weight)
+                for member in str(members).split():
+                    words[prefix + member] = value
+        return cls(words, _number(table, "bias"), _number(table, "review"), _number(table, "warn"))
+
+    def score(self, features: Iterable[str]) -> float:
+        """Log-odds that a sentence with these features is an attack."""
+        weights = self.words
+        return self.bias + sum([weights[name] for name in features if name in weights])
+
+
+def _number(table: Mapping[str, object], key: str) -> float:
+    return float(str(table[key]))
+
+
+def features(sentence: str, concepts: Iterable[str], strength: float) -> set[str]:
+    """What a folded sentence is judged by.
+
+    Args:
+        sentence: Folded text.
+        concepts: Concepts the lexicon found in it, after negation.
+        strength: Highest score of an evidence rule in it.
+    """
+    found = set(TOKEN.findall(sentence))
+    for run in _HAN_RUN.findall(sentence):
+        found.update(map(str.__add__, run, run[1:]))
+    found.update(["@" + concept for concept in concepts])
+    found.update([f"@rule{step}" for step in _STEPS if strength >= step])
+    return found
+
+
+def sentences(
+    text: str, clusters: Sequence[Cluster], verdicts: Sequence[Verdict], cuts: Sequence[int]
+) -> list[tuple[int, int, set[str], float]]:
+    """Cut a text as the evidence was: (start, end, concepts, highest score) per sentence, and the whole if it is short."""
+    concepts: dict[int, set[str]] = {}
+    strength: dict[int, float] = {}
+    for cluster in clusters:
+        concepts.setdefault(cluster.clause, set()).update(cluster.concepts)
+    for verdict in verdicts:
+        clause = clusters[verdict.cluster].clause
+        strength[clause] = max(strength.get(clause, 0.0), verdict.score)
+    parts = []
+    start = 0
+    for clause, cut in enumerate(cuts):
+        end = min(cut, len(text))
+        if clause in concepts:
+            parts.append((start, end, concepts[clause], strength.get(clause, 0.0)))
+        start = end
+    if len(text) <= _SHORT_NOTE and len(parts) > 1:
+        everything = set().union(*concepts.values())
+        parts.append((0, len(text), everything, max(strength.values(), default=0.0)))
+    return parts
