@@ -15,14 +15,14 @@ from collections.abc import Callable
 from typing import Any
 
 from hermes_memory_core.engine.calls import Outcome, Provider, describe, is_retryable
-from hermes_memory_core.engine.outbox import Item, Outbox, load_turn, load_write
+from hermes_memory_core.engine.outbox import LONGEST_WAIT_S, Item, Outbox, load_turn, load_write
 from hermes_memory_core.errors import HermesMemoryError
 from hermes_memory_core.types import Health, HistoryStore, Notice
 
 logger = logging.getLogger(__name__)
 
 FIRST_RETRY_S = 1.0
-MAX_RETRY_S = 900.0
+MAX_RETRY_S = LONGEST_WAIT_S
 POISON_ATTEMPTS = 8
 """Failures with an error that does not say whether it can be retried, before the provider's health is asked:
 a healthy provider that refuses one item that often will always refuse it."""

@@ -26,6 +26,8 @@ from hermes_memory_core.types import (
 
 LEASE_S = 60.0
 """How long a process owns a lane without renewing (design.md section 6)."""
+LONGEST_WAIT_S = 900.0
+"""A lane never waits longer for its next attempt; ``delivery`` keeps to it."""
 ROW_OVERHEAD_BYTES = 200
 """What a row costs beyond its texts, for ``max_bytes``."""
 
@@ -114,10 +116,12 @@ class Outbox:
         with self._runtime.write() as db:
             row = db.execute(
                 "SELECT l.lane FROM lanes l JOIN outbox o ON o.provider=l.provider AND o.lane=l.lane"
-                " WHERE l.provider=? AND o.dead_at IS NULL AND l.not_before<=?"
+                " WHERE l.provider=? AND o.dead_at IS NULL"
+                # a time further off than any pause was set before the clock was put back
+                " AND (l.not_before<=? OR l.not_before>?)"
                 " AND (l.holder IS NULL OR l.holder=? OR l.leased_until<?)"
                 " GROUP BY l.lane ORDER BY min(o.seq) LIMIT 1",
-                (provider, now, self._runtime.holder, now),
+                (provider, now, now + LONGEST_WAIT_S, self._runtime.holder, now),
             ).fetchone()
             if row is None:
                 return None

@@ -244,7 +244,7 @@ def is_alive(holder: str) -> bool:
         return birth == _birth(pid)
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):  # gone, or no number a process can have
         return False
     except PermissionError:
         return True

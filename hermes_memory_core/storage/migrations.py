@@ -35,7 +35,7 @@ def migrate(db: sqlite3.Connection, steps: Sequence[Step], path: Path) -> int:
         if current > len(steps):
             raise StoreVersionError(
                 f"`{path.name}` has schema {current}; this program knows up to {len(steps)}. "
-                "It is opened for reading only.",
+                "Nothing was changed.",
                 hint="update Hermes Memory: pip install -U hermes-memory-core",
                 details={"path": str(path), "found": current, "known": len(steps)},
             )

@@ -89,13 +89,13 @@ def in_batch(error: NoteError, number: int, action: str, how_many: int) -> NoteE
 
 def usable(content: str | None, action: str) -> str:
     """The content as it will stand in the file; raises NoteError for blank, delimiter or endless text."""
-    text = tidy(content or "").strip()
+    text = _bounded(tidy(content or "").strip())  # before anything that looks at every character
     if not match.key_of(text):
         way = " To take an entry away use action remove." if action == "replace" else ""
         raise NoteError(f"The content of {action} is empty; nothing was changed.{way}")
     if any(line.strip() == MARK for line in text.split("\n")):
         raise NoteError(messages.delimiter_line())
-    return _bounded(text)
+    return text
 
 
 def _bounded(text: str) -> str:

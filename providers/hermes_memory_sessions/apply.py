@@ -52,6 +52,8 @@ class Applier:
         self._highest = 0
         self.added = 0
         """Messages that were new to the database."""
+        self.unreadable: dict[str, str] = {}
+        """Files that could not be opened, and why."""
         self.skipped = 0
         """Lines that could not be read."""
 
@@ -78,6 +80,9 @@ class Applier:
         try:
             file = path.open("rb")
         except FileNotFoundError:  # taken away since; whoever did that takes the rows away too
+            return True
+        except OSError as error:  # one file that cannot be read must not hide all others
+            self.unreadable[name] = error.strerror or type(error).__name__
             return True
         cursor = self._cursor(session_id)
         with file:

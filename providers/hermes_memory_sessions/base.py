@@ -12,6 +12,7 @@ import sqlite3
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -26,7 +27,15 @@ from hermes_memory_core.types import Message, Notice, ProviderContext, Scope
 from .database import REBUILD_HINT, SIDECARS, Database, reserve_ids
 from .ids import MessageIds
 from .indexer import Indexer
-from .transcript import SUFFIX, Event, clean_text, event, messages_in, read_lines, session_fields
+from .transcript import (
+    Event,
+    clean_text,
+    event,
+    messages_in,
+    read_lines,
+    session_fields,
+    transcript_files,
+)
 from .writer import Transcripts, Written
 
 Answer = TypeVar("Answer")
@@ -258,8 +267,8 @@ class StoreBase:
     def _free_id(self) -> int:
         """An id above all that stand in the transcripts, found from their last lines and a margin."""
         highest = 0
-        for path in self.folder.glob(f"*{SUFFIX}"):
-            with path.open("rb") as file:
+        for path in transcript_files(self.folder):
+            with suppress(OSError), path.open("rb") as file:
                 start = max(0, path.stat().st_size - _TAIL_BYTES)
                 for line in read_lines(file, start):
                     if line.event is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import stat
 import threading
 import time
 from collections import deque
@@ -15,7 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from hermes_memory_core.errors import HermesMemoryError, StoreLockedError
+from hermes_memory_core.errors import HermesMemoryError, StoreLockedError, StoreUnreadableError
 
 from .apply import Applier
 from .database import Database, reserve_ids
@@ -79,6 +80,7 @@ class Indexer:
         """Why the last background attempt did not work; None when it did."""
         self._closed = False
         self._scanned = False
+        self._complained: set[str] = set()
         self._steps = 0
         self._reset()
 
@@ -207,6 +209,8 @@ class Indexer:
             block = reserve_ids(db, wanted) if wanted else None
         if block is not None:
             self._ids.offer(block)
+        for unread, why in applier.unreadable.items():
+            self._complain(unread, why)
         if applier.skipped:
             self.skipped += applier.skipped
             self._logger.warning("history: %d unreadable lines in `%s`", applier.skipped, name)
@@ -223,6 +227,17 @@ class Indexer:
         if self._steps % CHECK_EVERY == 0:
             self._checkpoint()
         return True
+
+    def _complain(self, name: str, why: str) -> None:
+        """A transcript cannot be opened: said once, and looked at again by the next start."""
+        if name not in self._complained:
+            self._complained.add(name)
+            error = StoreUnreadableError(
+                f"The transcript `{name}` is there but cannot be read ({why}); it was left untouched.",
+                hint="hermes sessions check",
+            )
+            self._logger.warning("history: %s", error)
+            self._failed(error)
 
     def _scan_once(self) -> None:
         if self._scanned:
@@ -306,6 +321,12 @@ def stale_files(database: Database, folder: Path) -> dict[str, str]:
         entries = [entry for entry in os.scandir(folder) if entry.name.endswith(SUFFIX)]
     except FileNotFoundError:
         return {}
+    except OSError as error:
+        raise StoreUnreadableError(
+            f"`{folder}` cannot be read ({error.strerror or error}); it was left untouched.",
+            hint=f"look at `{folder}`: it has to be a directory you may read",
+            details={"path": str(folder)},
+        ) from error
     with database.read() as db:
         known = {
             row[0]: (row[1], row[2], row[3])
@@ -319,7 +340,7 @@ def stale_files(database: Database, folder: Path) -> dict[str, str]:
     for entry in entries:
         status = entry.stat(follow_symlinks=False)
         inode, size, session_id = known.get(entry.name, (0, -1, ""))
-        if entry.is_symlink() or (inode == status.st_ino and size == status.st_size):
+        if not stat.S_ISREG(status.st_mode) or (inode == status.st_ino and size == status.st_size):
             continue
         owner = session_id or session_of(Path(entry.path))
         if not owner or entry.name not in file_names(owner):

@@ -22,7 +22,7 @@ from .database import REBUILD_HINT
 from .rebuild import RebuildMixin, remove_database
 from .rows import tool_calls_of
 from .search import Index
-from .transcript import event, read_lines, session_of
+from .transcript import SUFFIX, event, is_regular, read_lines, session_of, transcript_files
 from .writer import DAMAGED
 
 FREE_SHARE: Final = 0.25
@@ -87,13 +87,20 @@ class MendMixin(RebuildMixin):
 
     def _check_transcripts(self) -> list[str]:
         problems = []
-        for path in sorted(self.folder.glob("*.jsonl")):
+        for path in sorted(self.folder.glob(f"*{SUFFIX}")):
             bad = end = 0
-            with path.open("rb") as file:
-                for line in read_lines(file):
-                    bad += line.event is None
-                    end = line.end
-            torn = path.stat().st_size - end
+            if not is_regular(path):
+                problems.append(f"`{path.name}` is not a file; what it stands for is not read")
+                continue
+            try:
+                with path.open("rb") as file:
+                    for line in read_lines(file):
+                        bad += line.event is None
+                        end = line.end
+                torn = path.stat().st_size - end
+            except OSError as error:
+                problems.append(f"`{path.name}` cannot be read ({error.strerror or error})")
+                continue
             if bad:
                 problems.append(f"`{path.name}` has {bad} lines that cannot be read")
             if torn:
@@ -118,7 +125,7 @@ class MendMixin(RebuildMixin):
             for session_id in self._missing()
             if self._write_transcript(session_id)
         ]
-        for path in sorted(self.folder.glob("*.jsonl")):
+        for path in transcript_files(self.folder):
             before = self.torn
             self.transcripts.mend_tail(session_of(path) or "")
             if self.torn > before:

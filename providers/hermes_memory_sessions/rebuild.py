@@ -6,12 +6,12 @@ While it is built the old database goes on answering. A rebuild that was stopped
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
-from hermes_memory_core.errors import HermesMemoryError, StoreError
+from hermes_memory_core.errors import HermesMemoryError, StoreError, StoreUnreadableError
 from hermes_memory_core.storage.atomic import sync_dir
 from hermes_memory_core.storage.sqlite import connect
 from hermes_memory_core.types import Notice
@@ -23,6 +23,7 @@ from .database import NEXT_ID, REBUILD_HINT, SIDECARS, Database, raise_ids
 from .ids import BLOCK
 from .indexer import stale_files
 from .search import Index
+from .transcript import transcript_files
 
 _CHUNK: Final = 512
 """Messages per transaction: a stopped rebuild loses no more than that."""
@@ -101,6 +102,7 @@ class RebuildMixin(StoreBase):
 
     def _fill(self, fresh: Database, progress: Progress | None) -> int:
         total = self.transcripts.total_bytes()
+        refuse_unreadable(unreadable_files(self.folder))
         files = stale_files(fresh, self.folder)
         ahead = sum(self._size(name) for name in files)
         for name, session_id in files.items():
@@ -110,6 +112,7 @@ class RebuildMixin(StoreBase):
                     applier = Applier(db, self.folder)
                     at_end = applier.take_file(name, session_id, _CHUNK)
                     applier.finish()
+                refuse_unreadable(applier.unreadable)
             ahead -= self._size(name)
             if progress is not None:
                 progress(max(0, total - ahead), total)
@@ -148,3 +151,32 @@ def remove_database(path: Path) -> None:
     for suffix in SIDECARS:
         with suppress(FileNotFoundError):
             path.with_name(path.name + suffix).unlink()
+
+
+def unreadable_files(folder: Path) -> dict[str, str]:
+    """Transcripts that are there and cannot be opened, and why."""
+    found: dict[str, str] = {}
+    for path in transcript_files(folder):
+        try:
+            path.open("rb").close()
+        except FileNotFoundError:  # taken away just now
+            continue
+        except OSError as error:
+            found[path.name] = error.strerror or type(error).__name__
+    return found
+
+
+def refuse_unreadable(found: Mapping[str, str]) -> None:
+    """Stop a rebuild that would leave conversations out.
+
+    Raises:
+        StoreUnreadableError: There are such files; the present database stands.
+    """
+    if found:
+        name, why = next(iter(found.items()))
+        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        raise StoreUnreadableError(
+            f"The transcript `{name}`{more} cannot be read ({why}); the present index was left as it is.",
+            hint="make it readable, then: hermes sessions rebuild",
+            details={"files": list(found)},
+        )

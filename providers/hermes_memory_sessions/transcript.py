@@ -24,6 +24,7 @@ import hashlib
 import json
 import math
 import re
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,6 +69,19 @@ def file_names(session_id: str) -> tuple[str, ...]:
     if plain and not session_id.endswith("."):
         return (session_id + SUFFIX, hashed)
     return (hashed,)
+
+
+def is_regular(path: Path) -> bool:
+    """True for a real file: no link, folder or pipe, which would lead elsewhere or never end."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False
+
+
+def transcript_files(folder: Path) -> list[Path]:
+    """The files that may be transcripts, by name."""
+    return sorted(path for path in folder.glob(f"*{SUFFIX}") if is_regular(path))
 
 
 def clean_text(text: str) -> str:
@@ -160,6 +174,8 @@ def read_lines(file: BinaryIO, start: int = 0, end: int | None = None) -> Iterat
 
 def session_of(path: Path) -> str | None:
     """Whose transcript this is, by its first readable line; None when it is not one of ours."""
+    if not is_regular(path):
+        return None
     try:
         with path.open("rb") as file:
             for line in read_lines(file, 0, 1 << 20):

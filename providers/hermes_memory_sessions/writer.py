@@ -17,7 +17,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Final
 
-from hermes_memory_core.errors import StoreError, StoreFullError
+from hermes_memory_core.errors import StoreError, StoreFullError, StoreUnreadableError
 from hermes_memory_core.storage.atomic import (
     make_private_dir,
     open_private,
@@ -27,7 +27,17 @@ from hermes_memory_core.storage.atomic import (
 )
 
 from . import flock
-from .transcript import SUFFIX, Event, Line, decode, encode, file_names, read_lines, session_of
+from .transcript import (
+    SUFFIX,
+    Event,
+    Line,
+    decode,
+    encode,
+    file_names,
+    is_regular,
+    read_lines,
+    session_of,
+)
 
 OPEN_FILES: Final = 64
 """Descriptors of recent transcripts kept open."""
@@ -107,9 +117,13 @@ class Transcripts:
         """Size of all transcripts."""
         try:
             entries = list(os.scandir(self.folder))
-        except FileNotFoundError:
+        except OSError:  # a figure for people; reading the folder says what is wrong with it
             return 0
-        return sum(entry.stat().st_size for entry in entries if entry.name.endswith(SUFFIX))
+        return sum(
+            entry.stat(follow_symlinks=False).st_size
+            for entry in entries
+            if entry.name.endswith(SUFFIX) and entry.is_file(follow_symlinks=False)
+        )
 
     # ------------------------------------------------------------ writing
 
@@ -184,7 +198,10 @@ class Transcripts:
         path = self.path(session_id)
         if path is None:
             return
-        descriptor = open_private(path, os.O_RDWR)
+        try:
+            descriptor = open_private(path, os.O_RDWR)
+        except OSError:  # not ours to write: whoever reads or writes it says so
+            return
         try:
             if flock.try_lock(descriptor):
                 self._settle(path, descriptor)
@@ -271,6 +288,8 @@ class Transcripts:
             path = self.folder / name
             owner = session_of(path) if path.exists() else handle.session_id if create else None
             empty = path.exists() and path.stat().st_size == 0
+            if owner is None and not empty and is_regular(path):
+                _refuse_unreadable(path)  # it may be this session's: never begun anew beside it
             if owner == handle.session_id or (create and (empty or name == names[-1])):
                 make_private_dir(self.folder)
                 with _translate(path):
@@ -326,6 +345,18 @@ def _split_tail(descriptor: int, size: int) -> tuple[int, bytes]:
             return position + cut + 1, chunk[cut + 1 :] + tail
         tail = chunk + tail
     return 0, tail
+
+
+def _refuse_unreadable(path: Path) -> None:
+    """Raise StoreUnreadableError for a file that is there and cannot be opened."""
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise StoreUnreadableError(
+            f"`{path}` is there but cannot be read ({error.strerror or error}); nothing was written.",
+            hint=f"check the permissions of `{path}`",
+            details={"path": str(path), "errno": error.errno},
+        ) from error
 
 
 @contextmanager
