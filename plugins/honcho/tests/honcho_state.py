@@ -191,7 +191,7 @@ class State:
             return 200, self._page(list(space.peers.values()), query)
         name, action = rest[0], rest[1] if len(rest) > 1 else ""
         if action == "chat":
-            return 200, {"content": self._chat(space, name, body)}
+            return 200, {"content": self._asked(space, name, body)}
         if action == "representation":
             target = (body or {}).get("target") or name
             return 200, {"representation": self._representation(space, name, target)}
@@ -225,7 +225,7 @@ class State:
             space.cards[name, target] = list(body["peer_card"])
         return 200, {"peer_card": space.cards.get((name, target))}
 
-    def _chat(self, space: Workspace, name: str, body: dict[str, Any]) -> str:
+    def _asked(self, space: Workspace, name: str, body: dict[str, Any]) -> str:
         if len(body["query"]) > 10_000:
             raise detail(
                 "string_too_long", ["body", "query"], "String should have at most 10000 characters"
@@ -338,7 +338,7 @@ class State:
                 return 200, self._page([], query)
             found = [one for one in session.messages if _passes(one, (body or {}).get("filters"))]
             if query.get("reverse") == "true":
-                found = found[::-1]
+                found.reverse()
             return 200, self._page(found, query)
         session = self._session(space, name)
         if more == ["upload"]:
@@ -479,7 +479,7 @@ class State:
             *("session_id", "peer_id", "metadata", "created_at", "token_count", "peer_perspective")
         }
         if unknown:
-            raise Answer(422, {"detail": f"Unknown filter {sorted(unknown)[0]}"})
+            raise Answer(422, {"detail": f"Unknown filter {min(unknown)}"})
         if filters.pop(
             "peer_perspective", None
         ):  # the fault of 3.0.12: only the newest batch is seen

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Self
 
 from honcho_state import State
 
@@ -66,7 +66,7 @@ class HonchoStub:
     def port(self) -> int:
         return self._server.server_address[1]
 
-    def __enter__(self) -> HonchoStub:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 

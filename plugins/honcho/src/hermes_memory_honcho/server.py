@@ -158,6 +158,7 @@ class Server:
         def ask(sdk: Honcho) -> bool:
             page = sdk.workspaces(size=100)
             for _ in range(MAX_PAGES):
+                _check_page(page)
                 if self.resolved.workspace in page.items:
                     return True
                 following = page.get_next_page()
@@ -482,12 +483,19 @@ def _all(page: Any, limit: int) -> Iterator[Any]:
     """Items of a page and the following ones."""
     seen = 0
     while page is not None:
+        _check_page(page)
         for item in page.items:
             yield item
             seen += 1
             if seen >= limit:
                 return
         page = page.get_next_page()
+
+
+def _check_page(page: Any) -> None:
+    """The SDK takes any JSON object for a page; taken for "nothing there", a turn would be stored twice."""
+    if page.total is None:
+        raise ValueError("no page of results")
 
 
 def _message(one: Any) -> Stored:
