@@ -30,7 +30,8 @@ R = TypeVar("R")
 
 
 async def _run(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    return await asyncio.to_thread(functools.partial(function, *args, **kwargs))
+    # shielded: a call that is cancelled before its thread has started is made all the same
+    return await asyncio.shield(asyncio.to_thread(functools.partial(function, *args, **kwargs)))
 
 
 class AsyncSession:
@@ -144,7 +145,7 @@ class AsyncSession:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await asyncio.shield(_run(self.sync.__exit__, kind, error, traceback))
+        await _run(self.sync.__exit__, kind, error, traceback)
 
 
 class AsyncMemory:
@@ -223,4 +224,4 @@ class AsyncMemory:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await asyncio.shield(_run(self.sync.close))
+        await _run(self.sync.close)

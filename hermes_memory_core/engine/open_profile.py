@@ -225,13 +225,11 @@ class OpenProfile:
 
         Only primary sessions are observed: what cron jobs, sub-agents and reviews say is not the user's life.
         """
-        external = self.roster.external
-        if external is None or not external.implements(hook):
-            return False
-        if session is not None and session.agent_context != "primary":
+        name = self._observer(hook)
+        if name is None or (session is not None and session.agent_context != "primary"):
             return False
         self.outbox.put(
-            external.name,
+            name,
             lane or (session.lineage if session else "profile"),
             hook,
             session=session,
@@ -243,9 +241,23 @@ class OpenProfile:
             self.nudge()
         return True
 
+    def _observer(self, hook: str) -> str | None:
+        """Name of the external provider that observes the hook; nothing is imported to find out.
+
+        Where it is not loaded (a note added from the command line) the item is queued all the same: delivery
+        drops what the provider turns out not to implement.
+        """
+        external = self.roster.external_if_loaded
+        if external is not None:
+            return external.name if external.implements(hook) else None
+        if self.roster.external_tried:
+            return None
+        chosen = self.roster.chosen
+        return chosen[0].name if chosen else None
+
     def nudge(self) -> None:
-        """Wake the delivery, if there is one."""
-        if self.delivery is not None:
+        """Wake the delivery, if the provider is at work in this process."""
+        if self.roster.external_if_loaded is not None and self.delivery is not None:
             self.delivery.nudge()
 
     def sweep(self, *, force: bool = False) -> None:

@@ -20,12 +20,13 @@ import pluggy
 
 from hermes_memory_core.config import LoadedConfig, Secrets
 from hermes_memory_core.engine.breaker import Breaker
-from hermes_memory_core.engine.calls import Provider
+from hermes_memory_core.engine.calls import Provider, describe
 from hermes_memory_core.engine.figures import Figures
+from hermes_memory_core.engine.pool import Pool
 from hermes_memory_core.errors import ConfigError, PluginLoadError, StoreError
 from hermes_memory_core.hookspecs import PROJECT, ProviderSpec
 from hermes_memory_core.plugins.discover import BUILT_IN_NAMES, FoundPlugin, discover
-from hermes_memory_core.plugins.load import Loaded, PluginStatus, load
+from hermes_memory_core.plugins.load import Loaded, PluginStatus, default_hint, load
 from hermes_memory_core.types import (
     LLM,
     Decision,
@@ -35,6 +36,9 @@ from hermes_memory_core.types import (
 )
 
 logger = logging.getLogger(__name__)
+
+LOAD_TIMEOUT_S = 10.0
+"""How long an external provider may take to be imported and constructed. Large SDKs need two or three seconds."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,11 @@ class Roster:
         self._manager = pluggy.PluginManager(PROJECT)
         self._manager.add_hookspecs(ProviderSpec)
         self._loaded: list[Provider] = []
+        self._built_ins: list[Provider] | None = None
+        self._external: Provider | None = None
+        self.external_tried = False
+        """Whether loading the external provider was attempted."""
+        self._stores: Mapping[str, Any] | None = None
 
     # ------------------------------------------------------------ who is there
 
@@ -96,34 +105,44 @@ class Roster:
         """Providers that are loaded so far, in order, without loading any."""
         return list(self._loaded)
 
-    @cached_property
+    @property
     def built_ins(self) -> list[Provider]:
         """files, sessions, skills: those that are installed and switched on."""
         with self._lock:
-            found = {plugin.name: plugin for plugin in discover() if plugin.built_in}
-            wanted = [name for name in BUILT_IN_NAMES if self._is_on(name)]
-            providers = [self._load(found[name], None) for name in wanted if name in found]
-            for name in wanted:
-                if name not in found and name != "skills":  # skills come with a later version
-                    self._missing_built_in(name)
-            return [provider for provider in providers if provider is not None]
+            if self._built_ins is None:
+                self._built_ins = self._load_built_ins()
+            return self._built_ins
 
-    @cached_property
+    @property
     def external(self) -> Provider | None:
         """The one active external provider; None when there is none or it could not be loaded."""
         with self._lock:
-            self.built_ins  # noqa: B018 - their order in the manager comes first
-            chosen = self.chosen
-            return self._load(chosen[0], chosen[1]) if chosen else None
+            if not self.external_tried:
+                self.external_tried = True
+                self.built_ins  # noqa: B018 - their order in the manager comes first
+                chosen = self.chosen
+                self._external = self._load(*chosen) if chosen else None
+            return self._external
+
+    @property
+    def external_if_loaded(self) -> Provider | None:
+        """The external provider when something has needed it already; never loads it."""
+        return self._external
 
     @property
     def everyone(self) -> list[Provider]:
         """Built-ins first, then the external provider."""
         return [*self.built_ins, *([self.external] if self.external else [])]
 
-    @cached_property
+    @property
     def stores(self) -> Mapping[str, Any]:
         """``notes``, ``history``, ``skills`` as the providers offer them; the first to offer one wins."""
+        with self._lock:
+            if self._stores is None:
+                self._stores = self._collect_stores()
+            return self._stores
+
+    def _collect_stores(self) -> Mapping[str, Any]:
         stores: dict[str, Any] = {}
         for provider in self.built_ins:
             outcome = provider.call("stores", self.config.plain["memory"]["deadlines"]["close_s"])
@@ -226,17 +245,50 @@ class Roster:
             return None
         return plugin, None
 
+    def _load_built_ins(self) -> list[Provider]:
+        found = {plugin.name: plugin for plugin in discover() if plugin.built_in}
+        wanted = [name for name in BUILT_IN_NAMES if self._is_on(name)]
+        providers = [self._load(found[name], None) for name in wanted if name in found]
+        for name in wanted:
+            if name not in found and name != "skills":  # skills come with a later version
+                self._missing_built_in(name)
+        return [provider for provider in providers if provider is not None]
+
     def _load(self, plugin: FoundPlugin, kind: type | None) -> Provider | None:
-        result = load(
-            plugin,
-            self._context,
-            lambda found: self._raw_config(plugin.name, found),
-            provider_class=kind,
-        )
+        def run() -> Loaded | PluginStatus:
+            return load(
+                plugin,
+                self._context,
+                lambda found: self._raw_config(plugin.name, found),
+                provider_class=kind,
+            )
+
+        result = run() if plugin.built_in else self._bounded(plugin, run)
         if isinstance(result, PluginStatus):
             self._note(result)
             return None
         return self._enlist(plugin, result)
+
+    def _bounded(
+        self, plugin: FoundPlugin, run: Callable[[], Loaded | PluginStatus]
+    ) -> Loaded | PluginStatus:
+        """Load a stranger on a thread of its own: an import or a constructor that hangs costs a limited time."""
+        pool = Pool(f"load-{plugin.name}", threads=1, limit=1)
+        job = pool.submit(run)
+        assert job is not None  # noqa: S101 - the pool is new
+        ended = job.wait(LOAD_TIMEOUT_S) or not pool.abandon(job)
+        pool.close()
+        if ended and isinstance(job.value, Loaded | PluginStatus):
+            return job.value
+        error = describe(job.error) or f"it was still loading after {LOAD_TIMEOUT_S:.0f} s"
+        return PluginStatus(
+            plugin.name,
+            plugin.distribution,
+            plugin.version,
+            "import",
+            error,
+            default_hint(plugin, "import"),
+        )
 
     def _enlist(self, plugin: FoundPlugin, result: Loaded) -> Provider | None:
         breaker = None

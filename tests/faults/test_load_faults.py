@@ -95,14 +95,52 @@ def test_a_provider_that_cannot_be_imported(fault, home, site):
         assert layer["state"] == "failed" and layer["hint"]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="engine: the construct phase has no deadline; a provider that hangs in __init__ holds the host's thread",
-)
-def test_a_provider_that_hangs_while_it_is_constructed(home):
-    kind = broken(lambda: released.wait(2.5))
-    with Memory.open(home, providers=[kind]) as memory:
+@pytest.mark.parametrize("where", ["construct", "import"])
+def test_d02_a_provider_that_hangs_while_it_is_loaded_costs_a_limited_time(
+    home, site, monkeypatch, where
+):
+    monkeypatch.setattr("hermes_memory_core.engine.roster.LOAD_TIMEOUT_S", 0.2)
+    home.mkdir()
+    (home / "config.yaml").write_text("memory: {provider: broken}\n", encoding="utf-8")
+    site.add(
+        "broken",
+        "import faults.reference.bad as bad\nbad.released.wait(3)\nclass Provider:\n    pass\n",
+    )
+    classes = [broken(lambda: released.wait(3))] if where == "construct" else []
+    with Memory.open(home, providers=classes) as memory:
         began = time.monotonic()
         with memory.session() as session:
             session.begin_turn("hello there")
+            assert session.end_turn("hello there", "hi").saved
         assert time.monotonic() - began < 2.0
+        layer = next(one for one in memory.status()["layers"] if one["name"] == "broken")
+        assert layer["state"] == "failed"
+        assert "still loading" in layer["why"]
+
+
+def test_a_note_from_outside_a_conversation_imports_no_provider_and_is_delivered_later(home, site):
+    import sys
+
+    from helpers import instance_of
+
+    module = site.add(
+        "late",
+        """
+        from hermes_memory_core import hookimpl
+        class Provider:
+            def __init__(self, context):
+                self.seen = []
+            @hookimpl
+            def notes_written(self, write):
+                self.seen.append(write.after)
+        """,
+    )
+    home.mkdir()
+    (home / "config.yaml").write_text("memory: {provider: late}\n", encoding="utf-8")
+    with Memory.open(home) as memory:
+        memory.notes.add("user", "Has a boat.")
+        assert module not in sys.modules
+        assert memory.status()["outbox"]["pending"] == 1
+    with Memory.open(home) as memory:
+        assert memory.flush()
+        assert instance_of(memory).seen == [("Has a boat.",)]
