@@ -6,6 +6,7 @@ after ``-v``. No command is defined here.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -36,9 +37,14 @@ def run(arguments: Sequence[str], program: str) -> int:
     _tolerant_streams()
     try:
         code = _guarded(list(arguments), state)
-        sys.stdout.flush()
+        if (
+            sys.stdout is not None
+        ):  # None: it was closed before we began, and nobody waits for an answer
+            sys.stdout.flush()
     except BrokenPipeError:
         return _reader_gone()
+    except OSError as error:
+        return _nowhere_to_write(error)
     return code
 
 
@@ -130,12 +136,27 @@ def _tolerant_streams() -> None:
             reconfigure(errors="backslashreplace")
 
 
+def _nowhere_to_write(error: OSError) -> int:
+    """The answer could not be written: what was done is done, and the person hears why nothing is shown."""
+    _reader_gone()
+    with contextlib.suppress(OSError):
+        click.echo(
+            f"The answer could not be written ({error.strerror or error}). What was done before stands.",
+            err=True,
+        )
+    return exits.FAILED
+
+
 def _reader_gone() -> int:
     """Standard output was closed (``| head``): be quiet now and at interpreter exit."""
     devnull = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(devnull, sys.stdout.fileno())
-    except (OSError, ValueError):  # a stand-in without a descriptor has nothing to flush later
+    except (
+        AttributeError,
+        OSError,
+        ValueError,
+    ):  # a stand-in without a descriptor has nothing to flush later
         pass
     finally:
         os.close(devnull)
