@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from hermes_memory_core.errors import HermesMemoryError
-from hermes_memory_core.storage.atomic import make_private_dir, open_private
+from hermes_memory_core.storage.atomic import (
+    make_private_dir,
+    open_private,
+    read_bytes,
+    write_atomic,
+)
 from hermes_memory_honcho.base_layer import Base
 from hermes_memory_honcho.dialectic import Finding
 
@@ -33,6 +38,17 @@ class InjectionLog:
         self._clock = clock
         self._logger = logger
         self._told = False
+
+    def forget(self, folded: str, dry_run: bool) -> int:
+        """Records whose text contains it (casefolded); they are removed unless it is a trial."""
+        found = 0
+        for path in (self.path, self.path.with_suffix(".old.jsonl")):
+            lines = (read_bytes(path) or b"").decode("utf-8", "replace").splitlines(keepends=True)
+            kept = [line for line in lines if folded not in _text_of(line).casefold()]
+            found += len(lines) - len(kept)
+            if len(kept) < len(lines) and not dry_run:
+                write_atomic(path, "".join(kept).encode())
+        return found
 
     def write(
         self,
@@ -74,3 +90,11 @@ class InjectionLog:
             if not self._told:
                 self._told = True
                 self._logger.warning("Honcho: the injection log cannot be written: %s", error)
+
+
+def _text_of(line: str) -> str:
+    """The text of one record; a line that cannot be read is judged as it stands."""
+    try:
+        return str(json.loads(line)["text"])
+    except (ValueError, KeyError, TypeError):
+        return line

@@ -82,6 +82,7 @@ class Ledger:
             if self._db is None or self._pid != os.getpid():
                 make_private_dir(self.path.parent)
                 db = connect(self.path, application_id=APPLICATION_ID, synchronous="FULL")
+                db.execute("PRAGMA secure_delete=ON")  # what is forgotten leaves no bytes
                 migrate(db, (_schema,), self.path)
                 now = self._clock()
                 db.execute(
@@ -189,6 +190,9 @@ class Ledger:
             ]
             if not dry_run:
                 db.executemany("DELETE FROM held WHERE key=?", [(key,) for key in keys])
+        if keys and not dry_run:
+            with self._open() as db:
+                db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return len(keys)
 
     # ------------------------------------------------------------ sessions

@@ -69,12 +69,9 @@ class HonchoProvider:
         )
         self.parts.require_access()
         self.settings = self.parts.settings
-        log = (
-            InjectionLog(context.data_dir / "injection.jsonl", context.clock, context.logger)
-            if self.settings.logging
-            else None
-        )
-        self.recaller = Recaller(self.parts.server, self.settings, context, log)
+        self.log = InjectionLog(context.data_dir / "injection.jsonl", context.clock, context.logger)
+        wanted = self.log if self.settings.logging else None
+        self.recaller = Recaller(self.parts.server, self.settings, context, wanted)
         self._auth_told = threading.Event()
         for text in self.parts.resolved.warnings:
             context.notify(
@@ -239,7 +236,12 @@ class HonchoProvider:
     @hookimpl
     def forget(self, scope: Scope | None, query: str, dry_run: bool) -> Sequence[ForgetReceipt]:
         """Delete what can be deleted, and name the rest."""
+        folded = query.strip().casefold()
         receipts = self.parts.mover.forget(self.context.name, scope, query, dry_run)
+        logged = self.log.forget(folded, dry_run) if folded else 0
+        if logged:
+            place = f"{self.context.name}: injection log"
+            receipts.append(ForgetReceipt(place, logged, 0 if dry_run else logged))
         if not dry_run:
             self.recaller.reset()
         return receipts
