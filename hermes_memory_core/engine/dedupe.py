@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 MIN_CHARS = 12
 """Shorter lines (headings, "none", brackets) repeat for good reasons and are left alone."""
@@ -21,6 +22,12 @@ def normalise(line: str) -> str:
     return _SPACE.sub(" ", _MARKS.sub("", folded)).strip(_END)
 
 
+@lru_cache(maxsize=64)
+def lines_of(text: str) -> frozenset[str]:
+    """The normalised lines of a text; kept, since a session asks for those of its frozen prompt every turn."""
+    return frozenset(normalise(line) for line in text.splitlines())
+
+
 class LineFilter:
     """Remembers the lines it let through.
 
@@ -29,7 +36,8 @@ class LineFilter:
     """
 
     def __init__(self, known: str = "") -> None:
-        self._seen = {normalise(line) for line in known.splitlines()}
+        self._known = lines_of(known)
+        self._seen: set[str] = set()
         self.dropped = 0
 
     def apply(self, text: str) -> str:
@@ -43,7 +51,7 @@ class LineFilter:
             if code or len(key) < MIN_CHARS:
                 kept.append(line)
                 continue
-            if key in self._seen:
+            if key in self._seen or key in self._known:
                 self.dropped += 1
                 continue
             self._seen.add(key)
