@@ -15,8 +15,15 @@ from collections.abc import Callable
 from typing import Any
 
 from hermes_memory_core.engine.calls import Outcome, Provider, describe, is_retryable
-from hermes_memory_core.engine.outbox import LONGEST_WAIT_S, Item, Outbox, load_turn, load_write
-from hermes_memory_core.errors import HermesMemoryError
+from hermes_memory_core.engine.outbox import (
+    LONGEST_WAIT_S,
+    UNREADABLE,
+    Item,
+    Outbox,
+    load_turn,
+    load_write,
+)
+from hermes_memory_core.errors import HermesMemoryError, ProviderRejectedError
 from hermes_memory_core.types import Health, HistoryStore, Notice
 
 logger = logging.getLogger(__name__)
@@ -217,6 +224,26 @@ class Delivery:
         """Call the hook; None when there is nothing left to deliver."""
         if not self._provider.implements(item.hook):
             return None
+        try:
+            if item.broken:
+                raise ValueError(item.broken)
+            arguments = self._arguments(item)
+        except (
+            UNREADABLE
+        ) as error:  # it will never be readable: a dead letter, and the lane goes on
+            return Outcome(
+                "failed",
+                error=ProviderRejectedError(
+                    f"the item as it is stored cannot be read ({describe(error)}).",
+                    hint="hermes memory outbox list --dead",
+                ),
+            )
+        if arguments is None:
+            return None
+        return self._provider.call(item.hook, self._timeout_s, **arguments)
+
+    def _arguments(self, item: Item) -> dict[str, Any] | None:
+        """What the hook is called with; None when the turn it names is gone."""
         arguments: dict[str, Any] = {"session": item.session}
         if item.hook == "sync_turn":
             turn = load_turn(item.payload) if item.payload else None
@@ -230,7 +257,7 @@ class Delivery:
             arguments["write"] = load_write(item.payload)
         else:
             arguments.update(item.payload)
-        return self._provider.call(item.hook, self._timeout_s, **arguments)
+        return arguments
 
     def _settle(self, item: Item, outcome: Outcome | None) -> bool:
         """Write down what became of it; True when the lane may go on."""

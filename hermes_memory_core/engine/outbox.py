@@ -26,6 +26,8 @@ from hermes_memory_core.types import (
 
 LEASE_S = 60.0
 """How long a process owns a lane without renewing (design.md section 6)."""
+UNREADABLE = (ValueError, TypeError, KeyError, AttributeError)
+"""What reading a stored row raises when it is damaged or written by another version."""
 LONGEST_WAIT_S = 900.0
 """A lane never waits longer for its next attempt; ``delivery`` keeps to it."""
 ROW_OVERHEAD_BYTES = 200
@@ -56,6 +58,8 @@ class Item:
     attempts: int
     last_error: str | None
     dead_at: float | None
+    broken: str = ""
+    """Why the row cannot be read (damaged, or another version's); "" when it can."""
 
 
 class Outbox:
@@ -322,21 +326,31 @@ def _among(seqs: list[int] | None) -> str:
 
 
 def _item(row: sqlite3.Row) -> Item:
-    ref = json.loads(row["ref"]) if row["ref"] else None
-    if ref:
-        ref["message_ids"] = tuple(ref["message_ids"])
+    session, ref, broken = None, None, ""
+    payload: Any = {}
+    try:
+        session = load_session(row["session"]) if row["session"] else None
+        fields = json.loads(row["ref"]) if row["ref"] else None
+        if fields is not None:
+            ref = TurnRef(**{**fields, "message_ids": tuple(fields["message_ids"])})
+        payload = json.loads(row["payload"]) if row["payload"] else {}
+        if not isinstance(payload, dict):
+            broken = "its payload is no object"
+    except UNREADABLE as error:
+        broken = f"{type(error).__name__}: {error}"
     return Item(
         seq=row["seq"],
         provider=row["provider"],
         lane=row["lane"],
         hook=row["hook"],
-        session=load_session(row["session"]) if row["session"] else None,
-        ref=TurnRef(**ref) if ref else None,
-        payload=json.loads(row["payload"]) if row["payload"] else {},
+        session=session,
+        ref=ref,
+        payload=payload if not broken else {},
         created_at=row["created_at"],
         attempts=row["attempts"],
         last_error=row["last_error"],
         dead_at=row["dead_at"],
+        broken=broken,
     )
 
 

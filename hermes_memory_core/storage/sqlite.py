@@ -95,6 +95,12 @@ def transaction(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
 
 
 _LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_DENIED = {
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_AUTH,
+}
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
@@ -118,6 +124,19 @@ def error_from(error: sqlite3.Error, path: Path, repair_hint: str = "") -> Herme
         return StoreCorruptError(
             f"`{path.name}` is damaged ({error}); it was left as it is and not written.",
             hint=repair_hint or f"move `{path}` away and restore a backup",
+            details=details,
+        )
+    if code in _DENIED:
+        return StoreError(
+            f"`{path}` cannot be opened for writing ({error}); nothing was changed.",
+            hint=f"check the permissions of `{path}` and of `{path.parent}`",
+            details=details,
+        )
+    if code == sqlite3.SQLITE_IOERR:
+        return StoreError(
+            f"The disk did not take or give what `{path.name}` needed ({error}); what was saved before is "
+            "unchanged.",
+            hint="check the free space and the health of the disk, then run the command again",
             details=details,
         )
     return StoreError(

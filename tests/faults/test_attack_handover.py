@@ -294,3 +294,39 @@ def test_what_cannot_be_a_session_is_refused_in_words_and_leaves_nothing_open(ho
             assert session.info.user_id == "7"
             assert session.end_turn(odd, odd).saved
         assert memory.history.search("half")
+
+
+ROWS = {
+    "a reference cut off": ('{"session_id": "s"', None, None),
+    "a reference of other fields": ('{"x": 1, "message_ids": []}', None, None),
+    "a reference that is a number": ("5", None, None),
+    "a payload that is a list": (None, "[1, 2]", None),
+    "a turn of other fields": (None, '{"id": 1, "messages": []}', None),
+    "a session cut off": (None, None, '{"id": "s"'),
+    "a session that is a number": (None, None, "5"),
+    "a scope of other fields": (None, "{}", '{"id": "s", "scope": {"zip": 1}}'),
+}
+
+
+@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("hook", ["sync_turn", "notes_written"])
+def test_a_row_that_cannot_be_read_becomes_a_dead_letter_and_its_lane_goes_on(home, row, hook):
+    ear, told = provider(), []
+    with Memory.open(providers=[ear], notify=told.append) as memory:
+        session = memory.session(session_id="s")
+        ref, payload, info = ROWS[row]
+        with memory._profile.runtime.write() as db:
+            db.execute(
+                "INSERT INTO outbox(provider, lane, hook, session, ref, payload, bytes, created_at)"
+                " VALUES('ear', 's', ?, ?, ?, ?, 1, ?)",
+                (hook, info, ref, payload, time.time()),
+            )
+            db.execute("INSERT OR IGNORE INTO lanes(provider, lane) VALUES('ear', 's')")
+        session.end_turn("after it", "ok")
+        assert memory.flush()
+        assert ear.heard == ["after it"]
+        counts = memory.outbox.counts("ear")
+        if counts["dead"]:
+            assert "outbox_dead" in [notice.code for notice in told]
+            assert memory.outbox.items(dead=True)[0].last_error
+        assert counts["dead"] == 1 or (hook == "sync_turn" and not ref and info != "5")
