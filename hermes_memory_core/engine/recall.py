@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from hermes_memory_core.engine.calls import Outcome, Provider, describe
 from hermes_memory_core.engine.dedupe import LineFilter
@@ -237,8 +238,11 @@ class Gatherer:
         return f"{_title(found, age)}\n{text}", report
 
 
+@lru_cache(maxsize=128)
 def without_orders(text: str) -> str:
     """The text with lines that try to command the assistant replaced by a remark.
+
+    Kept for texts seen lately: a provider's base context is the same turn after turn.
 
     Only findings of severity ``block`` count: recall is fenced as untrusted already, and honest text about
     attacks must come through.
