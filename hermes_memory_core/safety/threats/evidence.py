@@ -374,6 +374,6 @@ def _told_about(hits: Sequence[Hit], index: int) -> bool:
             or action.start - hit.end > reach
         ):
             return False
-        if hit.concept in ("narrator", "actor"):
+        if hit.concept in ("narrator", "actor") and hit.lang == action.lang:
             return True
     return False

@@ -19,6 +19,8 @@ _ARABIC_PREFIX = re.compile("^(?:وال|بال|فال|كال|لل|ال|و|ف|ب|
 _IS_CJK = re.compile(f"[{_CJK}]")
 _SENTENCE = re.compile(r"[^。.!?\n]+")
 _KANA = re.compile("[\u3041-\u30fa]")
+# Phrases of this concept are found on top of the words they are made of; all others hide what they contain.
+OVERLAY = "stock"
 _MEMO_LIMIT = 50_000
 _GAP_WORDS = 3
 _GAP_CHARS = 10
@@ -212,6 +214,9 @@ class Lexicon:
                 if len(head) > 2 and not text.startswith(head, place):
                     continue
                 stop = place + len(head)
+                if concept == OVERLAY:
+                    hits.append(Hit(place, stop, concept, lang))
+                    continue
                 skip = max(skip, stop)
                 if tail:
                     after = text.find(tail, stop, min(stop + _GAP_CHARS + len(tail), end))
@@ -288,7 +293,7 @@ def _longest(
     for phrase in tries:
         last = _follow(words, index, phrase.rest)
         if last >= 0:
-            solid = all(kind != _GAP for _, kind in phrase.rest)
+            solid = phrase.concept != OVERLAY and all(kind != _GAP for _, kind in phrase.rest)
             found.append((last, phrase, solid))
             if solid:
                 best = max(best, phrase.size)

@@ -7,6 +7,7 @@ lexicon found in it, and how far the evidence rules got. Tone alone never blocks
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from hermes_memory_core.safety.threats.lexicon import TOKEN
 
 _HAN_RUN = re.compile("[\u3005-\u3007\u3040-\u30ff\u3400-\u9fff]{2,}")
 _SHORT_NOTE = 400
+_LEAST_CONCEPTS = 1.0
+_USUAL_SIZE = 16
 _STEPS = (1.0, 1.8, 2.5, 3.4)
 
 
@@ -42,9 +45,21 @@ class Tone:
         return cls(words, _number(table, "bias"), _number(table, "review"), _number(table, "warn"))
 
     def score(self, features: Iterable[str]) -> float:
-        """Log-odds that a sentence with these features is an attack."""
+        """Log-odds that a sentence with these features is an attack.
+
+        Words alone do not convict: without concepts that speak for an attack the answer is "no".
+        """
         weights = self.words
-        return self.bias + sum([weights[name] for name in features if name in weights])
+        known = [name for name in features if name in weights]
+        concepts = sum([weights[name] for name in known if name[0] == "@"])
+        if concepts < _LEAST_CONCEPTS:
+            return -9.0
+        return self.bias + scale(len(known)) * sum([weights[name] for name in known])
+
+
+def scale(size: int) -> float:
+    """A long sentence has more words of every kind; each then counts less."""
+    return math.sqrt(_USUAL_SIZE / max(size, _USUAL_SIZE))
 
 
 def _number(table: Mapping[str, object], key: str) -> float:

@@ -1,7 +1,8 @@
 """Learns ``tables/tone.toml`` from the development half of the labelled notes: logistic regression, nothing else.
 
-Run by hand after adding notes or words: ``python tests/data/threats/learn.py``. Held-out notes are never read for
-learning. Technical prose of the standard library's own help is added as honest background. The thresholds are set on
+Run by hand after adding notes or words: ``python tests/data/threats/learn.py [honest.txt …]``. Held-out notes are never
+read for learning. Technical prose of the standard library's own help is added as honest background, and the lines of
+the files named (everyday talk, for instance), so that the model learns what ordinary "you" and "tell" sound like. The thresholds are set on
 notes the model did not see (four-fold), at the share of honest notes that may be held.
 """
 
@@ -11,6 +12,7 @@ import json
 import math
 import random
 import re
+import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 from pydoc_data import topics
@@ -19,7 +21,7 @@ from hermes_memory_core.safety.threats import scanner
 from hermes_memory_core.safety.threats.evidence import weigh
 from hermes_memory_core.safety.threats.fold import fold
 from hermes_memory_core.safety.threats.rules import RuleSet
-from hermes_memory_core.safety.threats.tone import features, sentences
+from hermes_memory_core.safety.threats.tone import Tone, features, scale, sentences
 
 HERE = Path(__file__).parent
 TARGET = HERE.parent.parent.parent / "hermes_memory_core" / "safety" / "threats" / "tables" / "tone.toml"
@@ -40,7 +42,10 @@ def notes(split: str) -> list[dict[str, str]]:
 def background() -> list[str]:
     paragraphs = [part for topic in topics.topics.values() for part in re.split(r"\n\s*\n", topic)]
     prose = [" ".join(part.split()) for part in paragraphs if part.count("  ") < 8]
-    return sorted(part for part in prose if 60 < len(part) < 400)[::2]
+    honest = sorted(part for part in prose if 60 < len(part) < 400)[::2]
+    for name in sys.argv[1:]:
+        honest += Path(name).read_text(encoding="utf-8").splitlines()
+    return honest
 
 
 def parts(text: str) -> list[set[str]]:
@@ -74,20 +79,22 @@ def fit(data: list[Sample]) -> tuple[dict[str, float], float]:
     for _ in range(EPOCHS):
         rng.shuffle(usable)
         for found, label, importance in usable:
-            z = bias + sum(weights[name] for name in found)
+            share = scale(len(found))
+            z = bias + share * sum(weights[name] for name in found)
             error = (1 / (1 + math.exp(-max(-30.0, min(30.0, z)))) - label) * importance
             bias_square += error * error
             bias -= RATE * error / math.sqrt(bias_square)
             for name in sorted(found):
                 decay = DECAY * (0.3 if name[0] == "@" else 1.0)
-                step = error + decay * weights[name] / counts[name] / 2
+                step = share * error + decay * weights[name] / counts[name] / 2
                 squares[name] += step * step
                 weights[name] -= RATE * step / math.sqrt(squares[name])
     return dict(weights), bias
 
 
 def score(model: tuple[dict[str, float], float], text: str) -> float:
-    return model[1] + max(sum(model[0].get(name, 0.0) for name in part) for part in parts(text))
+    tone = Tone(model[0], model[1], 0.0, 0.0)
+    return max(tone.score(part) for part in parts(text))
 
 
 def write(model: tuple[dict[str, float], float], review: float, warn: float) -> None:
