@@ -56,7 +56,7 @@ def errors_page() -> str:
 
 
 def settings_page() -> str:
-    from hermes_memory_core.config.models import Settings
+    from hermes_memory_core.config.models import TASKS, Settings
 
     parts = [
         NOTE,
@@ -69,6 +69,10 @@ def settings_page() -> str:
         "| key | default | meaning |\n|---|---|---|",
     ]
     parts += _rows(Settings, DEFAULTS, "")
+    for task, model in TASKS.items():
+        rows = _rows(model, DEFAULTS["auxiliary"][task], f"auxiliary.{task}.")
+        place = next(i for i, line in enumerate(parts) if line.startswith("| `auxiliary` |")) + 1
+        parts[place:place] = rows
     return "\n".join(parts) + "\n"
 
 
@@ -83,7 +87,7 @@ def _rows(model: object, defaults: object, prefix: str) -> list[str]:
         else:
             shown = (
                 ""
-                if value in ("", None, {}, [])
+                if value in ("", None, {}, []) or isinstance(value, dict)
                 else f"`{str(value).lower() if isinstance(value, bool) else value}`"
             )
             rows.append(f"| `{key}` | {shown} | {field.description or ''} |")

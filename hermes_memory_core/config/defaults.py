@@ -63,7 +63,7 @@ DEFAULTS: Mapping[str, Any] = {
         "allow_environment_secrets": False,
     },
     "display": {"memory_notifications": "on", "platforms": {}},
-    "auxiliary": {},
+    "auxiliary": {"title_generation": {"enabled": True, "timeout": 30.0, "language": ""}},
     "plugins": {"disabled": [], "catalog": ""},
     "providers": {},
 }
@@ -76,6 +76,10 @@ STRICT = frozenset({"memory.deadlines", "memory.breaker", "memory.outbox", "memo
 
 AGENT_KEYS = frozenset({"session", "hooks_auto_accept", "plugins.enabled", "plugins.entries"})
 """Hermes Agent's own names that look like a misspelling of one of ours and are none."""
+
+
+KNOWN_TASKS = ("title_generation",)
+"""Tasks below the open mapping ``auxiliary`` of which some settings are ours; the rest is kept as written."""
 
 
 def default_values() -> dict[str, Any]:
@@ -115,6 +119,15 @@ def assign(tree: dict[str, Any], dotted: str, value: Any) -> None:
             child = node[part] = {}
         node = child
     node[last] = value
+
+
+def fill_tasks(tree: dict[str, Any]) -> None:
+    """Put our settings of auxiliary tasks in where a file that names only others left them out."""
+    for task in KNOWN_TASKS:
+        own, defaults = tree["auxiliary"].get(task), DEFAULTS["auxiliary"][task]
+        if own is None or isinstance(own, Mapping):
+            given = {key: value for key, value in (own or {}).items() if value is not None}
+            tree["auxiliary"][task] = {**(own or {}), **defaults, **given}
 
 
 def _settings(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

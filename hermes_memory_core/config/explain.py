@@ -55,7 +55,7 @@ def rows(loaded: LoadedConfig, key: str | None = None) -> list[Row]:
         for dotted, value in _leaves(name, loaded.get(name)):
             if key is None or dotted == key or dotted.startswith(f"{key}."):
                 default = lookup(DEFAULTS, dotted)
-                text, kind = described[name] if dotted == name else (described[name][0], "")
+                text, kind = described.get(dotted) or (described[name][0], "")
                 chosen.append(
                     Row(dotted, mask(dotted, value), default, loaded.source(dotted), text, kind)
                 )
@@ -128,6 +128,8 @@ _MISSING = object()
 
 def _descriptions() -> dict[str, tuple[str, str]]:
     """Dotted key to (description, kind)."""
+    from hermes_memory_core.config.models import TASKS
+
     schema = json_schema()
     found: dict[str, tuple[str, str]] = {}
 
@@ -139,6 +141,8 @@ def _descriptions() -> dict[str, tuple[str, str]]:
                 found[f"{prefix}{name}"] = (child.get("description", ""), _kind(child))
 
     walk(schema, "")
+    for task, model in TASKS.items():
+        walk(model.model_json_schema(), f"auxiliary.{task}.")
     return found
 
 

@@ -15,7 +15,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hermes_memory_core.config.defaults import OPEN, SETTINGS, assign, default_values, lookup
+from hermes_memory_core.config.defaults import (
+    KNOWN_TASKS,
+    OPEN,
+    SETTINGS,
+    assign,
+    default_values,
+    fill_tasks,
+    lookup,
+)
 from hermes_memory_core.config.layers import (
     ENVIRONMENT,
     Layer,
@@ -152,6 +160,7 @@ def combine(layers: Sequence[Layer]) -> tuple[dict[str, Any], list[Problem]]:
     for layer in layers:
         for dotted, value in layer.values.items():
             assign(plain, dotted, copy.deepcopy(value))
+    fill_tasks(plain)
     problems = [problem for layer in layers for problem in layer.problems]
     if any(
         _needs_validation(key, value) for layer in layers for key, value in layer.values.items()
@@ -201,10 +210,12 @@ def _way_out(problem: Problem) -> str:
 
 def _needs_validation(dotted: str, value: Any) -> bool:
     """Whether a value may be wrong: a default given again is known to be right, open mappings are others' business."""
-    if dotted in ("providers", "auxiliary"):
+    if dotted == "auxiliary":
+        return any(task in value for task in KNOWN_TASKS)
+    if dotted == "providers" or dotted.startswith("providers."):
         return False
-    if any(dotted.startswith(f"{name}.") for name in ("providers", "auxiliary")):
-        return False
+    if dotted.startswith("auxiliary."):
+        return dotted.split(".")[1] in KNOWN_TASKS
     if dotted == "display.platforms":  # Hermes Agent fills it with settings of its own
         return any(
             "memory_notifications" in own for own in value.values() if isinstance(own, Mapping)

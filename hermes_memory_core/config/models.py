@@ -7,9 +7,18 @@ Hermes Agent owns too reach these models with its keys already set aside (``laye
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from hermes_memory_core.config.kinds import (
     Count,
@@ -218,6 +227,20 @@ class DisplaySection(Section):
         return checked
 
 
+class TitleGeneration(Section):
+    """Names for conversations that have none; ours below ``auxiliary.title_generation``."""
+
+    enabled: Switch = Field(description="Name a new conversation after its first exchange.")
+    timeout: Seconds = Field(
+        description="Seconds the auxiliary model may take; then the name comes from the first message."
+    )
+    language: Text = Field(description="Language of the names; empty for the conversation's own.")
+
+
+TASKS: Mapping[str, type[Section]] = {"title_generation": TitleGeneration}
+"""The models of ``defaults.KNOWN_TASKS``."""
+
+
 class PluginsSection(Section):
     """Installed plugins."""
 
@@ -239,3 +262,22 @@ class Settings(Section):
     providers: dict[str, Any] = Field(
         description="Each provider's own settings by name; checked by the provider."
     )
+
+    @field_validator("auxiliary")
+    @classmethod
+    def _known_tasks(cls, auxiliary: dict[str, Any]) -> dict[str, Any]:
+        checked = dict(auxiliary)
+        for task, model in TASKS.items():
+            given = auxiliary.get(task)
+            if not isinstance(given, Mapping):
+                raise ValueError(f"{task} must be a mapping")
+            ours = {key: given[key] for key in model.model_fields}
+            try:
+                checked[task] = {**given, **model.model_validate(ours).model_dump()}
+            except ValidationError as error:
+                first = error.errors(include_url=False)[0]
+                cause = (first.get("ctx") or {}).get("error") or first["msg"].replace(
+                    "Input should be", "must be"
+                )
+                raise ValueError(f"{task}.{first['loc'][0]} {cause}") from error
+        return checked

@@ -19,7 +19,10 @@ def load(tmp_path, text=""):
 
 def test_every_setting_has_a_row_with_its_source(tmp_path):
     found = {row.key: row for row in rows(load(tmp_path, "memory: {provider: honcho}\n"))}
-    assert set(SETTINGS) <= set(found)
+    assert set(SETTINGS) - {"auxiliary"} <= set(found)
+    assert {f"auxiliary.title_generation.{key}" for key in ("enabled", "timeout", "language")} <= (
+        set(found)
+    )
     assert found["memory.provider"].value == "honcho"
     assert found["memory.provider"].default == ""
     assert found["memory.provider"].source == str(tmp_path / "config.yaml")

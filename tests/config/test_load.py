@@ -383,3 +383,29 @@ def test_any_value_is_taken_in_its_own_kind_or_refused_by_name(tmp_path_factory,
 def test_the_process_environment_is_the_default(tmp_path, monkeypatch):
     monkeypatch.setitem(os.environ, "HERMES_MEMORY_PLUGINS__DISABLED", "a, b")
     assert load_settings(tmp_path).get("plugins.disabled") == ["a", "b"]
+
+
+def test_an_auxiliary_task_keeps_foreign_keys_and_has_ours_filled_in(tmp_path):
+    task = load(
+        tmp_path, "auxiliary: {title_generation: {model: m, enabled: null, timeout: '5'}}\n"
+    ).get("auxiliary.title_generation")
+    assert task == {"model": "m", "enabled": True, "timeout": 5.0, "language": ""}
+    other = load(tmp_path, "auxiliary: {vision: {model: v}}\n").get("auxiliary")
+    assert other["vision"] == {"model": "v"}
+    assert other["title_generation"]["enabled"] is True
+    off = {"HERMES_MEMORY_AUXILIARY__TITLE_GENERATION__ENABLED": "off"}
+    assert load(tmp_path, "", environ=off).get("auxiliary.title_generation.enabled") is False
+
+
+@pytest.mark.parametrize(
+    ("yaml", "named"),
+    [
+        ("{enabled: maybe}", "title_generation.enabled"),
+        ("{timeout: 0}", "title_generation.timeout"),
+        ("{timeout: soon}", "title_generation.timeout"),
+        ("yes please", "title_generation must be a mapping"),
+    ],
+)
+def test_our_settings_of_an_auxiliary_task_are_checked(tmp_path, yaml, named):
+    with pytest.raises(ConfigError, match=named):
+        load(tmp_path, f"auxiliary: {{title_generation: {yaml}}}\n")
