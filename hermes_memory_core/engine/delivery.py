@@ -12,7 +12,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from hermes_memory_core.engine.calls import Outcome, Provider, describe, is_retryable
 from hermes_memory_core.engine.outbox import (
@@ -35,6 +35,8 @@ POISON_ATTEMPTS = 8
 a healthy provider that refuses one item that often will always refuse it."""
 HOPELESS_ATTEMPTS = 50
 """The same for providers without a ``health`` hook."""
+LANE_TURNS = 200
+"""Items delivered of one lane before the others are looked at again."""
 TICK_S = 0.5
 """Longest sleep while items wait: the clock may be injected, so due times are looked at again."""
 
@@ -187,10 +189,7 @@ class Delivery:
             lane = self._outbox.lease(self._provider.name)
             if lane is None:
                 return worked
-            try:
-                worked = self._empty(lane) or worked
-            finally:
-                self._outbox.release(self._provider.name, lane)
+            worked = self._empty(lane) or worked
         return worked
 
     def _paused(self) -> bool:
@@ -202,22 +201,32 @@ class Delivery:
         )
 
     def _empty(self, lane: str) -> bool:
-        worked = False
-        while not self._closed:
-            item = self._outbox.first(self._provider.name, lane)
-            if item is None:
-                return worked
-            self._busy = True
-            try:
-                outcome = self._deliver(item)
-            finally:
-                self._busy = False
-            if not self._settle(item, outcome):
-                return worked
-            worked = True
-            self._progress += 1
-            with self._wake:
-                self._wake.notify_all()
+        """Deliver a leased lane's items in order until it is empty, fails, or others should have a turn."""
+        worked, more = False, True
+        try:
+            for _ in range(LANE_TURNS):
+                item = None if self._closed else self._outbox.first(self._provider.name, lane)
+                if item is None:
+                    break
+                self._busy = True
+                try:
+                    outcome = self._deliver(item)
+                finally:
+                    self._busy = False
+                settled = self._settle(item, outcome)
+                if settled == "waits":
+                    more = False  # given back already, with the time of its next try
+                    break
+                worked = True
+                self._progress += 1
+                with self._wake:
+                    self._wake.notify_all()
+                more = settled == "more"
+                if not more:
+                    break
+        finally:
+            if more:
+                self._outbox.release(self._provider.name, lane)
         return worked
 
     def _deliver(self, item: Item) -> Outcome | None:
@@ -259,22 +268,20 @@ class Delivery:
             arguments.update(item.payload)
         return arguments
 
-    def _settle(self, item: Item, outcome: Outcome | None) -> bool:
-        """Write down what became of it; True when the lane may go on."""
+    def _settle(self, item: Item, outcome: Outcome | None) -> Literal["more", "empty", "waits"]:
+        """Write down what became of it, and whether its lane has more, is empty, or has to wait."""
         if outcome is None:
-            self._outbox.vanished(item)
-            return True
+            return "more" if self._outbox.vanished(item) else "empty"
         if outcome.ok:
             self._failing = False
-            self._outbox.delivered(item)
-            return True
+            return "more" if self._outbox.delivered(item) else "empty"
         if outcome.state in ("open", "busy"):  # not tried: costs no attempt
             self._failing = True
             self._outbox.release(item.provider, item.lane, not_before=self._clock() + FIRST_RETRY_S)
-            return False
+            return "waits"
         reason = describe(outcome.error)
         if self._is_hopeless(item, outcome.error):
-            self._outbox.bury(item, reason)
+            more = self._outbox.bury(item, reason)
             self._tell(
                 Notice(
                     "outbox_dead",
@@ -284,10 +291,10 @@ class Delivery:
                     key=f"outbox_dead:{item.provider}",
                 )
             )
-            return True
+            return "more" if more else "empty"
         self._failing = True
         self._outbox.failed(item, reason, self._clock() + retry_delay(item.attempts))
-        return False
+        return "waits"
 
     def _is_hopeless(self, item: Item, error: BaseException | None) -> bool:
         retryable = is_retryable(error)

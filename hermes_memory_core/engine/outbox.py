@@ -112,19 +112,19 @@ class Outbox:
     # ------------------------------------------------------------ emptying
 
     def lease(self, provider: str) -> str | None:
-        """Take the lane whose first item has waited longest and may be tried now; None when there is none."""
+        """Take a lane that has something and may be tried now, the longest untouched first; None when there is none."""
         now = self._runtime.clock()
         with self._runtime.read() as db:
             if not _anything(db, provider):
                 return None
         with self._runtime.write() as db:
             row = db.execute(
-                "SELECT l.lane FROM lanes l JOIN outbox o ON o.provider=l.provider AND o.lane=l.lane"
-                " WHERE l.provider=? AND o.dead_at IS NULL"
+                "SELECT l.lane FROM lanes l WHERE l.provider=? AND EXISTS (SELECT 1 FROM outbox o"
+                " WHERE o.provider=l.provider AND o.dead_at IS NULL AND o.lane=l.lane)"
                 # a time further off than any pause was set before the clock was put back
                 " AND (l.not_before<=? OR l.not_before>?)"
                 " AND (l.holder IS NULL OR l.holder=? OR l.leased_until<?)"
-                " GROUP BY l.lane ORDER BY min(o.seq) LIMIT 1",
+                " ORDER BY l.leased_until LIMIT 1",
                 (provider, now, now + LONGEST_WAIT_S, self._runtime.holder, now),
             ).fetchone()
             if row is None:
@@ -146,18 +146,18 @@ class Outbox:
             ).fetchone()
         return _item(row) if row else None
 
-    def delivered(self, item: Item) -> None:
-        """The provider took it; the lease is renewed by the way."""
+    def delivered(self, item: Item) -> bool:
+        """The provider took it; True when the lane has more, else the lane is given back by the way."""
         with self._runtime.write() as db:
             db.execute("DELETE FROM outbox WHERE seq=?", (item.seq,))
             db.execute("UPDATE providers SET delivered=delivered+1 WHERE name=?", (item.provider,))
-            self._renew(db, item)
+            return self._go_on(db, item)
 
-    def vanished(self, item: Item) -> None:
-        """What the item names is gone (forgotten or undone): nothing to deliver."""
+    def vanished(self, item: Item) -> bool:
+        """What the item names is gone (forgotten or undone): nothing to deliver. As ``delivered``."""
         with self._runtime.write() as db:
             db.execute("DELETE FROM outbox WHERE seq=?", (item.seq,))
-            self._renew(db, item)
+            return self._go_on(db, item)
 
     def failed(self, item: Item, error: str, retry_at: float) -> None:
         """Keep it and let the whole lane wait, so that the order stands."""
@@ -171,28 +171,22 @@ class Outbox:
                 (retry_at, item.provider, item.lane),
             )
 
-    def bury(self, item: Item, reason: str) -> None:
-        """A dead letter: kept for a person to see, the lane goes on."""
+    def bury(self, item: Item, reason: str) -> bool:
+        """A dead letter: kept for a person to see, the lane goes on. As ``delivered``."""
         with self._runtime.write() as db:
             db.execute(
                 "UPDATE outbox SET attempts=attempts+1, last_error=?, dead_at=? WHERE seq=?",
                 (reason, self._runtime.clock(), item.seq),
             )
-            self._renew(db, item)
+            return self._go_on(db, item)
 
     def release(self, provider: str, lane: str, *, not_before: float | None = None) -> None:
-        """Give the lane back; an empty lane's row goes."""
+        """Give a lane back that is not empty."""
         with self._runtime.write() as db:
             db.execute(
-                "UPDATE lanes SET holder=NULL, leased_until=0, not_before=coalesce(?, not_before)"
+                "UPDATE lanes SET holder=NULL, leased_until=?, not_before=coalesce(?, not_before)"
                 " WHERE provider=? AND lane=? AND holder=?",
-                (not_before, provider, lane, self._runtime.holder),
-            )
-            db.execute(
-                "DELETE FROM lanes WHERE provider=? AND lane=? AND holder IS NULL AND NOT EXISTS"
-                " (SELECT 1 FROM outbox WHERE outbox.provider=lanes.provider"
-                " AND outbox.lane=lanes.lane)",
-                (provider, lane),
+                (self._runtime.clock(), not_before, provider, lane, self._runtime.holder),
             )
 
     def free_dead_leases(self) -> None:
@@ -210,11 +204,20 @@ class Outbox:
                     [(holder,) for holder in gone],
                 )
 
-    def _renew(self, db: sqlite3.Connection, item: Item) -> None:
+    def _go_on(self, db: sqlite3.Connection, item: Item) -> bool:
+        """Renew the lease where more waits in the lane; else drop the lane's row, and answer False."""
+        place = (item.provider, item.lane)
+        more = db.execute(
+            "SELECT 1 FROM outbox WHERE provider=? AND dead_at IS NULL AND lane=? LIMIT 1", place
+        ).fetchone()
+        if more is None:
+            db.execute("DELETE FROM lanes WHERE provider=? AND lane=?", place)
+            return False
         db.execute(
             "UPDATE lanes SET leased_until=?, not_before=0 WHERE provider=? AND lane=?",
-            (self._runtime.clock() + LEASE_S, item.provider, item.lane),
+            (self._runtime.clock() + LEASE_S, *place),
         )
+        return True
 
     # ------------------------------------------------------------ seeing and steering
 
