@@ -9,6 +9,7 @@ settings. A turn = recall, 50 ms of "model", handing the turn over, preparing th
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import statistics
@@ -71,10 +72,10 @@ def timed(number: int, recall, hand_over) -> None:
 
 
 def ours(url: str, home: Path):
-    import honcho  # noqa: F401
-    import honcho.api_types
-    from hermes_memory_core import Memory
+    importlib.import_module("honcho.api_types")
     from hermes_memory_honcho import HonchoProvider
+
+    from hermes_memory_core import Memory
 
     home.mkdir(parents=True, exist_ok=True)
     honcho = {"base_url": url, "timeout": TIMEOUT_S, "session_strategy": "per-session"}
@@ -114,8 +115,8 @@ def upstream(url: str, home: Path):
     }
     settings = {"baseUrl": url, "timeout": TIMEOUT_S, "hosts": {"hermes": block}}
     (home / "honcho.json").write_text(json.dumps(settings), encoding="utf-8")
-    import honcho  # noqa: F401 - importing it is not what is measured
-    import plugins.memory.honcho.session
+    for name in ("honcho", "plugins.memory.honcho.session"):
+        importlib.import_module(name)  # importing is not what is measured
     from plugins.memory.honcho import HonchoMemoryProvider
 
     provider = HonchoMemoryProvider()
@@ -148,9 +149,10 @@ def cost(url: str, home: Path) -> None:
 
     The first turn of each is left out (it may wait). The server answers until the base is there, then hangs.
     """
+    from hermes_memory_honcho import HonchoProvider
+
     from hermes_memory_core import Memory
     from hermes_memory_core.safety import scan
-    from hermes_memory_honcho import HonchoProvider
 
     scan("its tables are built once a process")
     memories = []

@@ -90,12 +90,12 @@ def test_g04_a_server_that_derives_nothing_is_not_ok(rig):
         one.sync_turn(session(), rig.turn(session(), f"fact {at}"))
     fresh = one.health()
     assert "accepted 30, derived 0, pending 30" in fresh.message
-    assert fresh.ok, "a deriver may take half an hour"
+    assert fresh.ok, "the worker may take half an hour"
     rig.clock.now += 2 * 3600
     late = one.health()
     assert not late.ok
     assert late.details["degraded"] == ["derivation"]
-    assert "deriver" in late.hint
+    assert "worker" in late.hint
 
 
 def test_g05_a_server_that_makes_no_sessions_gets_them_made(rig):
@@ -130,10 +130,12 @@ def test_g18_a_title_does_not_split_a_session(rig, strategy):
 
 
 def test_g22_wrong_settings_are_told_and_caches_are_bounded(rig):
-    (rig.home / "honcho.json").write_text(json.dumps({"logging": "false", "contxtTokens": 9}))
+    (rig.home / "honcho.json").write_text(
+        json.dumps({"logging": "false", "saveMessages": "perhaps", "contxtTokens": 9})
+    )
     one = rig.provider(first_turn_dialectic_wait=0, dialectic_cadence=1000)
     told = " ".join(notice.message for notice in rig.notices)
-    assert "`logging`" in told
+    assert "`save_messages`" in told
     assert "did you mean `contextTokens`" in told
     assert one.settings.logging is False
     for at in range(300):

@@ -52,7 +52,7 @@ def test_status_looks_for_real_and_makes_nothing(hermes, stub):
     assert ran.code == 0
     assert ran.data["server"]["ok"]
     assert ran.data["settings"]["url"] == stub.url
-    assert ran.data["settings"]["origins"]["base_url"] == "config.yaml"
+    assert ran.data["settings"]["origins"]["base_url"] == "config.yaml or .env"
     assert stub.asked
     assert made_nothing(stub)
     assert hermes("honcho").out.splitlines()[0].startswith("enabled")

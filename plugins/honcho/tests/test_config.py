@@ -43,8 +43,8 @@ def test_defaults_of_the_design():
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("logging", "false"),
-        ("save_messages", "off"),
+        ("logging", "maybe"),
+        ("save_messages", ""),
         ("save_messages", 1),
         ("write_frequency", "sometimes"),
         ("write_frequency", 0),
@@ -104,7 +104,7 @@ def test_host_block_over_root_and_ours_over_both(place):
     assert found.settings.context_tokens == 300
     assert found.settings.dialectic_cadence == 3
     assert found.origins["peer_name"] == "honcho.json hosts.hermes"
-    assert found.origins["context_tokens"] == "config.yaml"
+    assert found.origins["context_tokens"] == "config.yaml or .env"
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_maps_of_the_host_replace_the_roots(place):
 
 
 def test_unknown_keys_and_wrong_values_are_told_and_fall_back(place):
-    write(place / "root" / "honcho.json", contextCadenze=3, dialecticDepth=9, logging="false")
+    write(place / "root" / "honcho.json", contextCadenze=3, dialecticDepth=9, logging="maybe")
     found = settle(place)
     assert found.settings.dialectic_depth == 1
     assert found.settings.logging is False
@@ -188,3 +188,11 @@ def test_addresses():
     private = ["http://127.0.0.1", "http://[::1]:8", "http://10.1.1.1", "http://100.64.0.1"]
     assert all(map(is_private, [*private, "http://localhost:8000", "http://169.254.1.1"]))
     assert not any(map(is_private, ["https://api.honcho.dev", "http://8.8.8.8"]))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("false", False), ("False", False), ("off", False), ("true", True), ("1", True)],
+)
+def test_booleans_as_texts_mean_what_they_say(text, value):
+    assert HonchoSettings(logging=text).logging is value

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from hermes_memory_core.errors import ProviderAuthError, ProviderError
 from hermes_memory_honcho import texts
+from hermes_memory_honcho.answers import View
 from hermes_memory_honcho.background import together
-from hermes_memory_honcho.server import Server, View
+from hermes_memory_honcho.server import Server
 from hermes_memory_honcho.settings import Section
 from hermes_memory_honcho.who import Place
 

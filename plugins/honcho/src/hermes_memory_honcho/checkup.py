@@ -46,7 +46,7 @@ def look(parts: Parts) -> Health:
         return Health(
             False,
             f"reached {resolved.url}, but nothing becomes memory: {counts} after {waited / 3600:.0f} h",
-            "start the server's deriver (python -m src.deriver) and look at its log",
+            "start the background worker of the Honcho server and look at its log",
             {**details, "degraded": ["derivation"]},
         )
     return Health(True, f"reached {resolved.url}: {counts}", details=details)

@@ -61,6 +61,7 @@ NAMES: dict[str, str] = {
     "logging": "logging",
 }
 """Key in honcho.json → our name."""
+OURS = "config.yaml or .env"
 ROOT_ONLY = ("baseUrl", "base_url", "sessions")
 _OTHER = ("apiKey", "oauth", "hosts", "defaultHost", "observation", "injection")
 
@@ -114,7 +115,7 @@ def resolve(ours: HonchoSettings, profile_dir: Path, profile: str, user_home: Pa
     explicit = ours.model_fields_set - {"api_key"}
     for name in explicit:
         values[name] = getattr(ours, name)
-        origins[name] = "config.yaml"
+        origins[name] = OURS
     settings, more = _valid(values, ours, path)
     url = settings.base_url or (LOCAL if settings.environment == "local" else CLOUD)
     key = _key(ours, data, block, url, bool(explicit), origins)

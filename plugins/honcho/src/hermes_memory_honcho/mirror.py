@@ -9,9 +9,10 @@ from collections.abc import Callable
 
 from hermes_memory_core.types import NoteWrite
 from hermes_memory_honcho import texts
+from hermes_memory_honcho.answers import Stored
 from hermes_memory_honcho.ledger import Ledger
 from hermes_memory_honcho.naming import digest
-from hermes_memory_honcho.server import Server, Stored
+from hermes_memory_honcho.server import Server
 from hermes_memory_honcho.tool_calls import CONCLUSION_CHARS
 from hermes_memory_honcho.who import Place
 

@@ -14,9 +14,10 @@ from hermes_memory_core.types import (
     Scope,
 )
 from hermes_memory_honcho import texts
+from hermes_memory_honcho.answers import Stored
 from hermes_memory_honcho.ledger import Ledger
 from hermes_memory_honcho.naming import digest, safe_name
-from hermes_memory_honcho.server import Server, Stored
+from hermes_memory_honcho.server import Server
 from hermes_memory_honcho.tool_calls import CONCLUSION_CHARS
 from hermes_memory_honcho.who import Directory, Place
 from hermes_memory_honcho.writes import Item, Writer

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from hermes_memory_core import hookimpl
-from hermes_memory_core.errors import ProviderAuthError
+from hermes_memory_core.errors import HermesMemoryError, ProviderAuthError
 from hermes_memory_core.types import (
     CallInfo,
     EndReason,
@@ -92,7 +92,7 @@ class HonchoProvider:
             return
         if self.settings.recall_mode == "tools":
             if self.settings.init_on_session_start:
-                Job("honcho-start", lambda: self._prepare(place))
+                Job("honcho-start", lambda: self._prepare_alone(place))
             return
         self.recaller.start(session.id, place, lambda: self._prepare(place))
 
@@ -121,7 +121,14 @@ class HonchoProvider:
         if place is None or self.settings.recall_mode == "tools":
             return None
         try:
-            return self.recaller.recall(session.id, place, query, turn_number, deadline)
+            return self.recaller.recall(
+                session.id,
+                place,
+                query,
+                turn_number,
+                deadline,
+                base_only=session.agent_context != "primary",
+            )
         except ProviderAuthError as error:
             self._tell(error)
             raise
@@ -291,6 +298,13 @@ class HonchoProvider:
         whole_profile = place.owner and place.scope_key == "profile"
         if self.settings.upload_notes and whole_profile:
             quietly(self.parts.migrator, self.context.home, self.context.logger.warning)
+
+    def _prepare_alone(self, place: Place) -> None:
+        """Nobody waits for this: the first tool call tries again, and says what is wrong then."""
+        try:
+            self._prepare(place)
+        except HermesMemoryError as error:
+            self.context.logger.warning("Honcho could not be reached yet: %s", error.message)
 
     def _take(self, place: Place, item: Item) -> None:
         """Send now, or hold: after N turns, or at the session's end."""

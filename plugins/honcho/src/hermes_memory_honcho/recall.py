@@ -50,6 +50,7 @@ class _State:
     answer_at: float = 0.0
     asked_turn: int = 0
     """The last turn that wanted recall."""
+    base_only: bool = False
     jobs: dict[str, Job] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -124,15 +125,22 @@ class Recaller:
     # ------------------------------------------------------------ a turn
 
     def recall(
-        self, session_id: str, place: Place, query: str, turn: int, deadline: float
+        self,
+        session_id: str,
+        place: Place,
+        query: str,
+        turn: int,
+        deadline: float,
+        *,
+        base_only: bool = False,
     ) -> Recall | None:
-        """What this turn is shown.
+        """What this turn is shown; ``base_only`` asks no dialectic (sub-agents would multiply its cost).
 
         Raises:
             ProviderError: It is not known whether there is anything: the last try failed or is not done.
         """
         state = self._state(session_id, place)
-        state.asked_turn = turn
+        state.asked_turn, state.base_only = turn, base_only
         waits = turn <= 1 or self._settings.recall_sync
         if state.base is None or self._settings.recall_sync:
             self._fetch_base(state, query, max(0, turn - 1), None)
@@ -151,7 +159,7 @@ class Recaller:
         state = self._state(session_id, place)
         if state.cadence.base_due(turn) or state.base is None:
             self._fetch_base(state, query, turn, None)
-        if state.cadence.dialectic_due(turn):
+        if state.cadence.dialectic_due(turn) and not state.base_only:
             self._ask(state, query, turn)
 
     # ------------------------------------------------------------ inside
@@ -182,7 +190,7 @@ class Recaller:
             job.wait(min(left, longest, settings.timeout))
         if job is not None and job.running:
             return
-        if state.base is None or turn > 1:
+        if state.base is None or turn > 1 or state.base_only:
             return
         if settings.first_turn_dialectic_wait <= 0:
             return
@@ -239,10 +247,11 @@ class Recaller:
 
             try:
                 found = dialectic.inquire(settings, ask, texts.clean(message), cold=cold)
-            except ProviderAuthError:
-                raise
-            except ProviderError:
-                state.cadence.answered(False)
+            except ProviderError as error:
+                if not isinstance(error, ProviderAuthError):
+                    state.cadence.answered(False)
+                if state.cadence.empty_streak <= 1:  # once a streak
+                    self._context.logger.warning("Honcho: no dialectic: %s", error.message)
                 raise
             with state.lock:
                 state.cadence.answered(bool(found.text))

@@ -23,6 +23,10 @@ Injection = Literal["every-turn", "first-turn"]
 Flag = tuple[bool, bool]
 """observe_me, observe_others of one peer."""
 
+_BOOLEANS = {
+    **dict.fromkeys(("true", "yes", "on", "1"), True),
+    **dict.fromkeys(("false", "no", "off", "0"), False),
+}
 _FLAGS: dict[str, tuple[Flag, Flag]] = {
     "directional": ((True, True), (True, True)),
     "unified": ((True, False), (False, True)),
@@ -192,11 +196,14 @@ class HonchoSettings(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _real_booleans(cls, value: Any, info: Any) -> Any:
-        # the texts "false" and "off" are no booleans to YAML; reading them as true has hurt people
+        # a text that is not empty is true to Python, also "false": here it means what it says, or is refused
         field = cls.model_fields.get(info.field_name or "")
-        if field is not None and field.annotation is bool and not isinstance(value, bool):
-            raise ValueError("true or false, without quotes")
-        return value
+        if field is None or field.annotation is not bool or isinstance(value, bool):
+            return value
+        said = _BOOLEANS.get(value.strip().casefold()) if isinstance(value, str) else None
+        if said is None:
+            raise ValueError("true or false")
+        return said
 
     @property
     def flags(self) -> tuple[Flag, Flag]:

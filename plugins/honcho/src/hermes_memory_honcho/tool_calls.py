@@ -9,8 +9,9 @@ from typing import Any
 from hermes_memory_core.errors import ProviderRejectedError
 from hermes_memory_core.types import CallInfo, ToolResult
 from hermes_memory_honcho import dialectic, texts, tools
+from hermes_memory_honcho.answers import Stored, check_name
 from hermes_memory_honcho.base_layer import CHARS_PER_TOKEN
-from hermes_memory_honcho.server import Server, Stored, check_name
+from hermes_memory_honcho.server import Server
 from hermes_memory_honcho.settings import LEVELS, HonchoSettings, Level
 from hermes_memory_honcho.who import Place
 

@@ -14,9 +14,10 @@ from typing import Any
 
 from hermes_memory_core.errors import ProviderBusyError, ProviderError, ProviderTimeoutError
 from hermes_memory_honcho import texts
+from hermes_memory_honcho.answers import Outgoing
 from hermes_memory_honcho.edge import NotThereError
 from hermes_memory_honcho.ledger import Ledger, Sent
-from hermes_memory_honcho.server import Outgoing, Server
+from hermes_memory_honcho.server import Server
 from hermes_memory_honcho.who import Place
 
 BATCH = 100

@@ -45,7 +45,7 @@ def make(folder: Path, profile: str) -> Parts:
 
     raw: dict[str, Any] = dict(load_settings(folder).provider_config(NAME))
     secrets = Secrets.load(folder)
-    for field in ("api_key", "base_url"):
+    for field in HonchoSettings.model_fields:
         value = secrets.get(secret_name(NAME, field))
         if value and field not in raw:
             raw[field] = value
