@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, Self, get_args
 from hermes_memory_core.config import LoadedConfig, Secrets, load_settings
 from hermes_memory_core.engine import status as status_page
 from hermes_memory_core.engine import transfer
+from hermes_memory_core.engine.attach import info_from, same_owner, scope_of
 from hermes_memory_core.engine.content import one_of, word
 from hermes_memory_core.engine.forks import renew, renew_lock
 from hermes_memory_core.engine.moving import Moved
@@ -28,6 +29,8 @@ from hermes_memory_core.engine.roster import Place
 from hermes_memory_core.engine.runtime import is_alive
 from hermes_memory_core.engine.scopes import scope_for
 from hermes_memory_core.errors import HermesMemoryError, SessionNotFoundError, UsageError
+from hermes_memory_core.learning.llm import as_llm
+from hermes_memory_core.learning.titles import AutoTitles
 from hermes_memory_core.profiles import Profile, resolve_home, resolve_profile
 from hermes_memory_core.session import OnExit, Session, checked_id
 from hermes_memory_core.storage.atomic import make_private_dir
@@ -44,7 +47,6 @@ from hermes_memory_core.types import (
     Notice,
     Scope,
     SessionInfo,
-    SessionRecord,
     StartReason,
 )
 
@@ -63,11 +65,12 @@ class Memory:
     Several memories, of one profile or of several, may be open in one process and in several.
     """
 
-    def __init__(self, profile: Profile, open_profile: OpenProfile) -> None:
+    def __init__(self, profile: Profile, open_profile: OpenProfile, llm: LLM | None = None) -> None:
         self._place = profile
         self._profile = open_profile
         self._lock = threading.RLock()
         self._sessions: list[Session] = []
+        self._titles = AutoTitles(open_profile, llm)
         self._closed = False
         self._exit = _close_at_exit(self)
         _OPEN.add(self)
@@ -78,7 +81,7 @@ class Memory:
         home: str | Path | None = None,
         profile: str | None = None,
         *,
-        llm: LLM | None = None,
+        llm: LLM | Callable[..., str] | None = None,
         providers: Sequence[type] = (),
         approve: Callable[[NoteWrite], Decision] | None = None,
         notify: Callable[[Notice], None] | None = None,
@@ -89,7 +92,8 @@ class Memory:
         Args:
             home: The home directory; None for ``$HERMES_HOME``, else ``~/.hermes``.
             profile: A profile's name; None for the active one.
-            llm: An auxiliary model for titles and reviews.
+            llm: An auxiliary model for titles and reviews: an object with ``complete``, or a function of the
+                messages (and of ``task`` and ``max_tokens``, if it takes them) that returns the text.
             providers: Provider classes of the host's own, under the same rules as installed ones. When
                 ``memory.provider`` is empty and there is exactly one, it is the active external provider.
             approve: Asked before a note write when ``memory.write_approval`` is on.
@@ -97,10 +101,12 @@ class Memory:
             clock: Epoch seconds, for tests.
 
         Raises:
+            UsageError: ``llm`` is neither.
             ProfileError: There is no such profile.
             ConfigError: A setting cannot be used.
             StoreError: A file of the profile cannot be used.
         """
+        model = as_llm(llm)
         place = resolve_profile(resolve_home(home), profile)
         make_private_dir(place.path)
         config = load_settings(place.path)
@@ -113,13 +119,13 @@ class Memory:
             config,
             secrets,
             clock=clock,
-            llm=llm,
+            llm=model,
             in_process=providers,
             approve=approve,
             notify=notify,
             no_plugins=os.environ.get(NO_PLUGINS, "") not in ("", "0"),
         )
-        return cls(place, opened)
+        return cls(place, opened, model)
 
     # ------------------------------------------------------------ what it is
 
@@ -400,6 +406,8 @@ class Memory:
         from hermes_memory_core.engine.forgetting import Forgetting
 
         self._check()
+        if not dry_run:
+            self._titles.drop()
         run = Forgetting(
             self._profile, query, scope=scope, dry_run=dry_run, layers=layers, progress=progress
         )
@@ -434,6 +442,7 @@ class Memory:
         try:
             for session in sessions:
                 session.__exit__(None, None, None)
+            self._titles.close()
         finally:
             self._exit()
             self._profile.close()
@@ -474,12 +483,12 @@ class Memory:
         self._register(info, reason)
         self._profile.start_session(info, reason, previous)
 
-    def _register(self, info: SessionInfo, reason: StartReason) -> None:
-        """Make a session known to history and register, durably."""
+    def _register(self, info: SessionInfo, reason: StartReason, title: str | None = None) -> None:
+        """Make a session known to history (there with ``title``, if it has none of its own) and register, durably."""
         history = self._profile.history
         turns, cursor = 0, 0
         if history is not None:
-            history.open_session(info, reason=reason)
+            history.open_session(replace(info, title=info.title or title), reason=reason)
             record = history.session(info.id)
             turns = record.turn_count if record else 0
             cursor = history.transcript_end(info.id)
@@ -496,63 +505,34 @@ class Memory:
         return self._track(self._take_over(row, on_exit, scope))
 
     def _take_over(self, row: OpenSession, on_exit: OnExit, scope: Scope) -> Session:
-        info = replace(row.info, scope=self._scope_of(row.info))
-        self._same_owner(info, scope)
+        info = replace(row.info, scope=scope_of(row.info, self._profile.settings))
+        same_owner(info, scope)
         ttl = self._profile.settings["memory"]["snapshot_ttl_s"]
         if info != row.info or self._profile.clock() - row.last_seen > ttl:
             # too old, or frozen before its owner's accounts were linked or isolation was switched on
             self._profile.open_sessions.thaw(info.id)
         self._profile.open_sessions.put(info)
-        return Session(self, self._profile, info, row.turn_number, on_exit)
+        session = Session(self, self._profile, info, row.turn_number, on_exit)
+        history = self._profile.history
+        stored = history.session(info.id) if history is not None and info.title is None else None
+        if stored is not None and stored.title:
+            session._named(info.lineage, stored.title)  # noqa: SLF001 - the two are one façade
+        return session
 
     def _resume(self, session_id: str, on_exit: OnExit, scope: Scope) -> Session | None:
         history = self._profile.history
         known = history.session(session_id) if history is not None else None
         if history is None or known is None:
             return None
-        self._same_owner(self._info_from(known), scope)
+        same_owner(info_from(known, self._place.name, self._profile.settings), scope)
         record = history.resolve(session_id, scope=PROFILE_SCOPE)
         row = self._profile.open_sessions.get(record.id)
         if row is not None:
             return self._track(self._take_over(row, on_exit, scope))
-        info = self._info_from(record)
-        self._same_owner(info, scope)
+        info = info_from(record, self._place.name, self._profile.settings)
+        same_owner(info, scope)
         self._begin(info, "resume", None)
         return self._track(Session(self, self._profile, info, record.turn_count, on_exit))
-
-    def _scope_of(self, info: SessionInfo | SessionRecord) -> Scope:
-        """Whose it is by the settings of now, not of when it was stored."""
-        return scope_for(
-            self._profile.settings,
-            source=info.source,
-            user_id=info.user_id,
-            chat_id=info.chat_id,
-        )
-
-    def _info_from(self, record: SessionRecord) -> SessionInfo:
-        return SessionInfo(
-            id=record.id,
-            lineage=record.lineage or record.id,
-            profile=self._place.name,
-            source=record.source,
-            title=record.title,
-            user_id=record.user_id,
-            chat_id=record.chat_id,
-            cwd=record.cwd,
-            model=record.model,
-            parent_id=record.parent_id,
-            agent_context=record.agent_context,  # type: ignore[arg-type] # as it was stored
-            scope=self._scope_of(record),
-            started_at=record.started_at,
-        )
-
-    @staticmethod
-    def _same_owner(info: SessionInfo, scope: Scope) -> None:
-        if info.scope != scope:
-            raise UsageError(
-                f"Session {info.id} belongs to another {scope.kind}; it was not opened.",
-                hint="leave `session_id` out to begin a new session",
-            )
 
     def _track(self, session: Session) -> Session:
         with self._lock:
@@ -573,6 +553,7 @@ def _after_fork_in_child() -> None:
         renew_lock(memory)
         for session in memory._sessions:  # noqa: SLF001 - the two are one façade
             renew_lock(session)
+        memory._titles.after_fork()  # noqa: SLF001
         renew(memory._profile)  # noqa: SLF001
 
 
@@ -593,6 +574,7 @@ def _close_at_exit(memory: Memory) -> Callable[[], None]:
                     session.__exit__(None, None, None)
                 except HermesMemoryError as error:  # it is ended as a crash at the next start
                     logger.warning("session %s was not ended at exit: %s", session.id, error)
+            found._titles.close()  # noqa: SLF001
 
     atexit.register(at_exit)
     return lambda: atexit.unregister(at_exit)

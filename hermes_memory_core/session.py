@@ -10,6 +10,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -84,6 +85,9 @@ class Session:
         self._prompt: str | None = None
         self._toolbox: Toolbox | None = None
         self._turn_id: str | None = None
+        self._auto_title: tuple[str, str] | None = None
+        """Lineage and its title, when no person gave it."""
+        self._may_name = True
         self._ended = False
 
     # ------------------------------------------------------------ what it is
@@ -95,8 +99,15 @@ class Session:
 
     @property
     def info(self) -> SessionInfo:
-        """The value that providers get."""
-        return self._info
+        """The session as it is now.
+
+        Providers get the same value, but for a title that was made automatically: that would change under
+        them in the middle of a session, and some name their own sessions by it.
+        """
+        info, auto = self._info, self._auto_title
+        if info.title is None and auto is not None and auto[0] == info.lineage:
+            return replace(info, title=auto[1])
+        return info
 
     @property
     def turn_number(self) -> int:
@@ -328,6 +339,8 @@ class Session:
             history = self._profile.history
             stored = history.set_title(self.id, title) if history is not None else title
             self._info = replace(self._info, title=stored)
+            self._auto_title = None
+            self._may_name = False  # also where a person took the title away
             self._profile.open_sessions.rename(self._info)
             return stored
 
@@ -374,6 +387,12 @@ class Session:
                 self._prompt = None
             if self._info.title and holds(self._info.title):
                 self._info = replace(self._info, title=None)
+            if self._auto_title is not None and holds(self._auto_title[1]):
+                self._auto_title = None
+
+    def _named(self, lineage: str, title: str) -> None:
+        """The conversation has an automatic title. Called on other threads, so it waits for nothing."""
+        self._auto_title = (lineage, title)
 
     def _check(self) -> None:
         if self._ended:
@@ -480,6 +499,11 @@ class Session:
             external.cast(
                 "queue_prefetch", session=self._info, query=turn.user, turn_number=turn.number
             )
+        info = self.info
+        if self._may_name and not info.title:
+            self._memory._titles.after_turn(  # noqa: SLF001 - the two are one façade
+                info, turn, partial(self._named, info.lineage)
+            )
         try:
             self._profile.figures.save(roster.loaded)
         except HermesMemoryError as error:
@@ -493,7 +517,7 @@ class Session:
         Raises:
             StoreError: The next session could not be written; this one goes on as it was.
         """
-        old = self._info
+        old, title = self._info, self.info.title
         new_id = self._memory._new_id()  # noqa: SLF001
         start: StartReason = reason if reason in ("reset", "branch", "compression") else "new"
         fresh = replace(
@@ -505,10 +529,11 @@ class Session:
             # after its parent also when the clock was put back: the newest of a lineage is the live one
             started_at=max(self._profile.clock(), old.started_at + 0.001),
         )
-        self._memory._register(fresh, start)  # noqa: SLF001
+        self._memory._register(fresh, start, title if same_lineage else None)  # noqa: SLF001
         self._profile.end_session(old, reason)
         self._info = fresh
         self._turns = 0
+        self._may_name = self._may_name or not same_lineage
         self._prompt = None
         self._toolbox = None
         self._turn_id = None

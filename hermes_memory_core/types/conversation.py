@@ -25,6 +25,8 @@ class SessionInfo:
     profile: str = "default"
     source: str = "cli"
     title: str | None = None
+    """As the session began with, or as a person named it since. One that is made automatically later is not shown
+    to a provider before the session's next start: what names anything by the title must not move under it."""
     user_id: str | None = None
     chat_id: str | None = None
     cwd: str | None = None

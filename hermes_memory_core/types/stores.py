@@ -261,8 +261,19 @@ class HistoryStore(Protocol):
         ...
 
     # -- care ----------------------------------------------------------------
-    def set_title(self, session_id: str, title: str | None, *, dedupe: bool = False) -> str | None:
-        """Clean and set; with ``dedupe`` a taken title gets ``#N``, else TitleConflictError."""
+    def set_title(
+        self,
+        session_id: str,
+        title: str | None,
+        *,
+        dedupe: bool = False,
+        only_if_empty: bool = False,
+    ) -> str | None:
+        """Clean and set; the title that stands then.
+
+        With ``dedupe`` a taken title gets ``#N``, else TitleConflictError. With ``only_if_empty`` a session that
+        has a title keeps it, whoever set it, also when that happened a moment ago in another process.
+        """
         ...
 
     def update_session(self, session_id: str, **fields: Any) -> None:

@@ -36,10 +36,17 @@ class CareMixin(StoreBase):
 
     # ------------------------------------------------------------ titles
 
-    def set_title(self, session_id: str, title: str | None, *, dedupe: bool = False) -> str | None:
+    def set_title(
+        self,
+        session_id: str,
+        title: str | None,
+        *,
+        dedupe: bool = False,
+        only_if_empty: bool = False,
+    ) -> str | None:
         """Clean and set; with ``dedupe`` a taken title gets ``#N``, else TitleConflictError.
 
-        A title held by an earlier session of the same lineage is no conflict: it is taken over.
+        With ``only_if_empty`` a title that is there stays, and is the answer. A title held by an earlier session of the same lineage is no conflict: it is taken over.
 
         Raises:
             SessionNotFoundError, SessionError (too long), TitleConflictError.
@@ -48,13 +55,15 @@ class CareMixin(StoreBase):
         self.indexer.flush()
         with self.database.write() as db:  # two processes cannot take one title at once
             row = db.execute(
-                "SELECT key, lineage FROM sessions WHERE id = ?", (session_id,)
+                "SELECT key, lineage, title FROM sessions WHERE id = ?", (session_id,)
             ).fetchone()
             if row is None:
                 raise SessionNotFoundError(
                     f"There is no session `{session_id}`; no title was set.",
                     hint="hermes sessions list",
                 )
+            if only_if_empty and row[2]:
+                return str(row[2])
             released: list[str] = []
             if wanted is not None:
                 others = db.execute(

@@ -1,0 +1,239 @@
+"""Names for conversations that have none: when one is due, who makes it, and writing it only if none is there yet.
+
+``extract`` makes a name without a model. Nothing here delays a turn, raises into one, or holds the interpreter.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from hermes_memory_core.errors import HermesMemoryError, SessionNotFoundError
+from hermes_memory_core.learning.llm import Asker, ModelFailure
+from hermes_memory_core.safety.redact.masks import contains_mask
+from hermes_memory_core.types import LLM, HistoryStore, Notice, SessionInfo, Turn
+
+logger = logging.getLogger(__name__)
+
+LAST_TURN: Final = 2
+"""A conversation with more user messages keeps the name, or none, that it has (spec section 5.6)."""
+MAX_TOKENS: Final = 500
+AUTOMATED: Final = ("cron", "subagent", "tool")
+"""Sources nobody talks in, so nobody looks for them by name."""
+FAILED: Final = "auto_title_failed"
+_OFF: Final = "hermes config set auxiliary.title_generation.enabled false"
+
+
+class News(Protocol):
+    """Where notices for the person go."""
+
+    def tell(self, notice: Notice) -> None:
+        """Show it, unless it was told already."""
+
+    def settle(self, key: str) -> None:
+        """The matter is over."""
+
+
+class Profile(Protocol):
+    """What is needed of an open profile."""
+
+    settings: Mapping[str, Any]
+
+    @property
+    def history(self) -> HistoryStore | None:
+        """The history store; None while history is off."""
+
+    @property
+    def notices(self) -> News:
+        """News for the person."""
+
+    def redact(self, text: str) -> str:
+        """Mask credentials."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    session: SessionInfo
+    turn: Turn
+    named: Callable[[str], None]
+
+
+class AutoTitles:
+    """Names the conversations of one open profile.
+
+    Args:
+        profile: The open profile.
+        llm: The host's auxiliary model; None names from the text itself.
+    """
+
+    def __init__(self, profile: Profile, llm: LLM | None) -> None:
+        settings = profile.settings["auxiliary"]["title_generation"]
+        self._on = bool(settings["enabled"])
+        self._timeout_s = float(settings["timeout"])
+        self._language = str(settings["language"])
+        self._profile = profile
+        self._asker = Asker(llm) if llm is not None else None
+        self.after_fork()
+
+    def after_fork(self) -> None:
+        """A child has none of its parent's threads: what they were about is theirs to finish."""
+        self._writing = threading.RLock()
+        self._lock = threading.RLock()
+        self._idle = threading.Condition(self._lock)
+        self._jobs: dict[str, _Job] = {}
+        self._closed = False
+
+    # ------------------------------------------------------------ a turn is done
+
+    def after_turn(self, session: SessionInfo, turn: Turn, named: Callable[[str], None]) -> bool:
+        """Begin to name the conversation in the background if it is due; whether it is.
+
+        Args:
+            session: The session, with the title it has.
+            turn: The turn just saved.
+            named: Called with the title once it stands, on the background thread.
+        """
+        if not self._due(session, turn):
+            return False
+        job = _Job(session, turn, named)
+        with self._lock:
+            if self._closed or session.lineage in self._jobs:
+                return False
+            self._jobs[session.lineage] = job
+        thread = threading.Thread(
+            target=self._run, args=(job,), name="hermes-auto-title", daemon=True
+        )
+        try:
+            thread.start()
+        except RuntimeError:  # no thread to be had: it keeps no name, the turn is saved
+            logger.warning("session %s gets no title: no thread can be started", session.id)
+            self._done(job)
+            return False
+        return True
+
+    def _due(self, session: SessionInfo, turn: Turn) -> bool:
+        return (
+            self._on
+            and not session.title
+            and turn.number <= LAST_TURN
+            and not turn.interrupted
+            and session.agent_context == "primary"
+            and session.source not in AUTOMATED
+            and self._profile.history is not None
+        )
+
+    # ------------------------------------------------------------ waiting and ending
+
+    def wait(self, timeout_s: float) -> bool:
+        """Until nothing is being named any more; False when the time passed."""
+        with self._lock:
+            return self._idle.wait_for(lambda: not self._jobs, timeout_s)
+
+    def drop(self) -> None:
+        """Something is being forgotten: what is being named right now gets no name made of it."""
+        with self._writing, self._lock:
+            self._jobs.clear()
+            self._idle.notify_all()
+
+    def close(self) -> None:
+        """Waits for no model: what it has not named by now is named after its first message."""
+        with self._lock:
+            self._closed = True
+            left = list(self._jobs.values())
+        with self._writing:
+            for job in left:
+                self._write(job, self._plain(job.turn))
+                self._done(job)
+
+    # ------------------------------------------------------------ in the background
+
+    def _run(self, job: _Job) -> None:
+        try:
+            plain = self._plain(job.turn)
+            if plain is None and job.turn.number < LAST_TURN:
+                return  # a greeting so far: the next turn says what it is about
+            title = self._from_model(job.turn) or plain
+            with self._writing:  # after close the store's files are let go
+                if self._is_wanted(job):
+                    self._write(job, title)
+        finally:
+            self._done(job)
+
+    def _is_wanted(self, job: _Job) -> bool:
+        with self._lock:
+            return self._jobs.get(job.session.lineage) is job
+
+    def _done(self, job: _Job) -> None:
+        with self._lock:
+            if self._jobs.get(job.session.lineage) is job:
+                del self._jobs[job.session.lineage]
+            self._idle.notify_all()
+
+    def _plain(self, turn: Turn) -> str | None:
+        """The name without a model; a second turn of no matter of its own is named after its answer."""
+        from hermes_memory_core.learning.extract import extract_title
+
+        found = self._checked(extract_title(turn.user))
+        if found is None and turn.number >= LAST_TURN:
+            found = self._checked(extract_title(turn.assistant))
+        return found
+
+    def _from_model(self, turn: Turn) -> str | None:
+        if self._asker is None:
+            return None
+        from hermes_memory_core.learning.model_title import clean_answer, prompt
+
+        try:
+            answer = self._asker.ask(
+                prompt(turn.user, turn.assistant, self._language),
+                task="title",
+                max_tokens=MAX_TOKENS,
+                timeout_s=self._timeout_s,
+            )
+            title = self._checked(clean_answer(answer))
+            if title is None:
+                raise ModelFailure("its answer held no title")
+        except ModelFailure as failure:
+            why = self._profile.redact(" ".join(str(failure).split()))[:200]
+            self._profile.notices.tell(
+                Notice(
+                    FAILED,
+                    f"The auxiliary model could not name a conversation ({why}); it is named after "
+                    "its first message instead.",
+                    hint=_OFF,
+                )
+            )
+            return None
+        self._profile.notices.settle(FAILED)
+        return title
+
+    def _checked(self, title: str | None) -> str | None:
+        """The title once more without secrets: a part of a text may show what the whole did not."""
+        if title is None:
+            return None
+        masked = self._profile.redact(title)
+        return None if contains_mask(masked) else masked
+
+    def _write(self, job: _Job, title: str | None) -> None:
+        history = self._profile.history
+        if history is None or not title:
+            return
+        try:
+            # a compression may have moved the conversation on while the model was thinking
+            newest = history.resolve(job.session.id, scope=job.session.scope)
+            stands = history.set_title(newest.id, title, dedupe=True, only_if_empty=True)
+            if stands:
+                job.named(stands)
+        except SessionNotFoundError:
+            logger.debug("session %s was deleted before it had a name", job.session.id)
+        except HermesMemoryError as error:
+            self._profile.notices.tell(
+                Notice(
+                    "auto_title_not_saved",
+                    f"The title of session {job.session.id} could not be saved: {error.message}",
+                    hint=error.hint,
+                )
+            )
