@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +22,7 @@ from .writer import Written
 
 PREVIEW_CHARS: Final = 60
 _YIELD_EVERY: Final = 8
-"""Rows indexed before other threads get the interpreter: an appending thread waits about a millisecond."""
+"""Texts read before other threads get the interpreter: an appending thread waits about half a millisecond."""
 
 
 @dataclass(slots=True)
@@ -326,8 +325,8 @@ class Applier:
             seen.add(row.id)
             fresh.append(row)
         for start in range(0, len(fresh), _YIELD_EVERY):
+            # SQLite lets other threads in for each row: an appending one waits for so many texts at most
             self._index.add(fresh[start : start + _YIELD_EVERY])
-            time.sleep(0)
         self.added += len(fresh)
         by_key = {cursor.key: cursor for cursor in self._cursors.values()}
         for row in fresh:

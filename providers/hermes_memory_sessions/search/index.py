@@ -15,9 +15,8 @@ from typing import Any, Final
 from hermes_memory_core.errors import StoreError
 from hermes_memory_sessions import schema
 
-from .languages import guess
 from .scripts import clean
-from .segmenter import TOKENISER_VERSION, count, segment, traits
+from .segmenter import TOKENISER_VERSION, count, entry, segment
 from .stems import stemmer_version
 
 MERGE_PAGES: Final = 64
@@ -29,6 +28,8 @@ _COLUMNS = (
     "tool_calls, content"
 )
 _VALUES = ", ".join("?" * len(_COLUMNS.split(", ")))
+_INSERT: Final = f"INSERT INTO messages ({_COLUMNS}) VALUES ({_VALUES})"  # noqa: S608
+_ENTER: Final = "INSERT INTO message_index(rowid, tokens) VALUES (?, ?)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,8 @@ class Index:
         self._db = db
         self._ready = False
         self._languages: set[str] = {"english"}
+        self._positions: dict[int, int] = {}
+        """Last position of each session that ``add`` has met; only as long as nothing else moves them."""
 
     # ------------------------------------------------------------ messages
 
@@ -74,41 +77,48 @@ class Index:
             sqlite3.IntegrityError: An id is taken, or a session key is unknown.
         """
         self._require_current()
-        positions: dict[int, int] = {}
-        added = 0
+        messages: list[tuple[Any, ...]] = []
+        entries: list[tuple[int, str]] = []
         for row in rows:
-            content = clean(row.content)
-            tool_calls = clean(row.tool_calls) if row.tool_calls else None
-            tool_name = clean(row.tool_name) if row.tool_name else None
-            tokens = segment(searchable_text(content, tool_name, tool_calls))
-            self._db.execute(
-                f"INSERT INTO messages ({_COLUMNS}) VALUES ({_VALUES})",  # noqa: S608
-                (
-                    row.id,
-                    row.session,
-                    self._next_position(row, positions),
-                    row.turn,
-                    row.state,
-                    count(tokens),
-                    traits(content),
-                    row.ts,
-                    row.role,
-                    clean(row.name) if row.name else None,
-                    tool_name,
-                    row.tool_call_id,
-                    tool_calls,
-                    content,
-                ),
-            )
-            self._note_language(content)
+            message, tokens = self._prepared(row)
+            messages.append(message)
             if tokens and row.state != schema.UNDONE:
-                self._enter(row.id, tokens)
-            added += 1
-        return added
+                entries.append((row.id, tokens))
+        self._db.executemany(_INSERT, messages)
+        self._db.executemany(_ENTER, entries)
+        return len(messages)
+
+    def _prepared(self, row: MessageRow) -> tuple[tuple[Any, ...], str]:
+        """The row of ``messages`` and its tokens."""
+        content = clean(row.content)
+        tool_calls = clean(row.tool_calls) if row.tool_calls else None
+        tool_name = clean(row.tool_name) if row.tool_name else None
+        more = _beside(tool_name, tool_calls)
+        tokens, flags, language = entry(content, more)
+        if language not in self._languages:
+            self._note_language(language)
+        message = (
+            row.id,
+            row.session,
+            self._next_position(row),
+            row.turn,
+            row.state,
+            count(tokens),
+            flags,
+            row.ts,
+            row.role,
+            clean(row.name) if row.name else None,
+            tool_name,
+            row.tool_call_id,
+            tool_calls,
+            content,
+        )
+        return message, tokens
 
     def set_state(self, ids: Sequence[int], state: int) -> int:
         """Mark messages live, undone or compacted and keep the index in step; how many rows changed."""
         self._require_current()
+        self._positions.clear()
         changed = 0
         for id_, old, tokens in self._stored(ids):
             if old == state:
@@ -124,6 +134,7 @@ class Index:
     def remove(self, ids: Sequence[int]) -> int:
         """Delete messages and their index entries; how many rows went."""
         self._require_current()
+        self._positions.clear()
         removed = 0
         for id_, state, tokens in self._stored(ids):
             if tokens and state != schema.UNDONE:
@@ -171,12 +182,12 @@ class Index:
             (after, limit),
         ).fetchall()
         for id_, state, content, tool_name, tool_calls in rows:
-            tokens = segment(searchable_text(content, tool_name, tool_calls))
+            tokens, flags, language = entry(content, _beside(tool_name, tool_calls))
             self._db.execute(
                 "UPDATE messages SET tokens = ?, flags = ? WHERE id = ?",
-                (count(tokens), traits(content), id_),
+                (count(tokens), flags, id_),
             )
-            self._note_language(content)
+            self._note_language(language)
             if tokens and state != schema.UNDONE:
                 self._enter(id_, tokens)
         return rows[-1][0] if rows else None
@@ -198,9 +209,8 @@ class Index:
 
     # ------------------------------------------------------------ inside
 
-    def _note_language(self, text: str) -> None:
+    def _note_language(self, name: str) -> None:
         """Remember which languages the store has met: queries are stemmed by all of them."""
-        name = guess(text)
         if name not in self._languages:
             self._languages.add(name)
             self._db.execute(
@@ -220,8 +230,9 @@ class Index:
             "INSERT OR REPLACE INTO meta(key, value) VALUES ('tokeniser_version', ?)", (_version(),)
         )
 
-    def _next_position(self, row: MessageRow, known: dict[int, int]) -> int:
+    def _next_position(self, row: MessageRow) -> int:
         """Undone messages give their places back, so that what follows a rewind is next to what stayed."""
+        known = self._positions
         last = known.get(row.session)
         if last is None:
             last = self._db.execute(
@@ -243,7 +254,7 @@ class Index:
                 yield id_, row[0], segment(searchable_text(row[1], row[2], row[3]))
 
     def _enter(self, id_: int, tokens: str) -> None:
-        self._db.execute("INSERT INTO message_index(rowid, tokens) VALUES (?, ?)", (id_, tokens))
+        self._db.execute(_ENTER, (id_, tokens))
 
     def _withdraw(self, id_: int, tokens: str) -> None:
         # a contentless table forgets only what it is told again, token by token
@@ -255,9 +266,14 @@ class Index:
 
 def searchable_text(content: str, tool_name: str | None, tool_calls: str | None) -> str:
     """What of a message can be found: its text, the tool's name, and the words of the tool calls."""
+    more = _beside(tool_name, tool_calls)
+    return f"{content}\n{more}" if more else content
+
+
+def _beside(tool_name: str | None, tool_calls: str | None) -> str:
     if not tool_name and not tool_calls:
-        return content
-    return "\n".join([content, tool_name or "", *_call_words(tool_calls)])
+        return ""
+    return "\n".join([tool_name or "", *_call_words(tool_calls)])
 
 
 def _call_words(tool_calls: str | None) -> Iterator[str]:

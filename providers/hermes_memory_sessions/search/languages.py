@@ -43,6 +43,11 @@ def _speaks_for() -> dict[str, tuple[str, ...]]:
     return found
 
 
+def speaks_for_another(word: str) -> bool:
+    """Whether a folded word is a function word of a language other than English."""
+    return word in _speaks_for()
+
+
 _ONLY_ENGLISH: Final = (
     ENGLISH - FOREIGN - {"am", "an", "was", "die", "man", "of", "we", "over", "he", "on", "so"}
 )

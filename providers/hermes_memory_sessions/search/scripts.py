@@ -41,7 +41,7 @@ _DROPPED = lazy(
 _MARKED = lazy("[\u00c0-\u024f\u0370-\u03ff\u0401\u0451\u1e00-\u1fff]")
 _SURROGATE = lazy("[\ud800-\udfff]")
 _HAN = lazy(f"[{HAN}]")
-_QUOTES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\uff07": "'"})
+_QUOTES = ("\u2019", "\u2018", "\u02bc", "\uff07")
 
 
 def within(char: str, letters: str) -> bool:
@@ -68,7 +68,11 @@ def compatible(text: str) -> str:
     """Full-width to half-width, ligatures apart, accents composed, one kind of apostrophe; case kept."""
     if text.isascii():
         return text
-    return unicodedata.normalize("NFKC", text).translate(_QUOTES)
+    text = unicodedata.normalize("NFKC", text)
+    for quote in _QUOTES:  # a table for translate() raises and drops an error for every other character
+        if quote in text:
+            text = text.replace(quote, "'")
+    return text
 
 
 def fold(word: str) -> str:
@@ -87,11 +91,22 @@ def fold(word: str) -> str:
     return _DROPPED.sub("", word)
 
 
+def fold_run(run: str) -> str:
+    """``fold`` for a run of an unspaced script: there only traditional characters change."""
+    return run.translate(_han_table())
+
+
+class _Table(dict[int, "str | int"]):
+    def __missing__(self, code: int) -> int:
+        self[code] = code  # a character that is not in it would cost translate() an exception each time
+        return code
+
+
 @cache
-def _han_table() -> dict[int, str]:
+def _han_table() -> dict[int, str | int]:
     source = resources.files(__package__).joinpath("data/han_fold.txt").read_text("utf-8")
     traditional, simplified = source.split("\n")[:2]
-    return dict(zip(map(ord, traditional), simplified, strict=True))
+    return _Table(zip(map(ord, traditional), simplified, strict=True))
 
 
 class _OneToOne(dict[int, str]):

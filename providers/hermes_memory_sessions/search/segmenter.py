@@ -9,14 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from operator import add
 from typing import Final, NamedTuple
 
 from hermes_memory_sessions import schema
 
 from .languages import guess
 from .patterns import lazy
-from .scripts import EMOJI, UNSPACED, WORD, clean, compatible, fold
+from .scripts import EMOJI, UNSPACED, WORD, clean, compatible, fold, fold_run
 from .stems import stem
+from .vocabulary import Vocabulary
 
 TOKENISER_VERSION: Final = 1
 """Raised whenever ``segment`` gives other tokens for some text: the index must then be rebuilt."""
@@ -33,6 +35,10 @@ _PIECE: Final = lazy(
     rf"|(?P<word>{WORD}+(?:'{WORD}+)*)"
     rf"|(?P<emoji>[{EMOJI}])"
 )
+_ASCII: Final = lazy(
+    r"[A-Za-z]+\+\+(?![\w+])|(?<!\w)[A-Za-z]\#(?![\w\#])|[A-Za-z0-9]+(?:'[A-Za-z0-9]+)*", re.ASCII
+)
+_ASCII_WORD: Final = lazy(r"[A-Za-z0-9]+(?:'[A-Za-z0-9]+)*")
 _PART: Final = lazy(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _ENDINGS: Final = frozenset({"s", "re", "ve", "ll", "d", "m"})
 
@@ -58,18 +64,64 @@ def pieces(text: str) -> Iterator[Piece]:
             yield Piece(match.start(), match.end(), kind, tokens, parts)
 
 
+class Entry(NamedTuple):
+    """What the index keeps of one message."""
+
+    tokens: str
+    """Parted by single spaces."""
+    traits: int
+    """``schema.QUESTION`` and ``schema.TEMPORAL`` bits."""
+    language: str
+    """What its words in Latin letters were stemmed as."""
+
+
 def segment(text: str) -> str:
     """Tokens of ``text``, parted by single spaces, as the index takes them."""
+    return entry(text).tokens
+
+
+def entry(content: str, more: str = "") -> Entry:
+    """All the index keeps of a message; ``more`` is what can be found beside its text."""
+    global _known
+    if _known.full:
+        _known = Vocabulary(_word)  # in one step: another thread goes on with the old one
+    known = _known
+    text = f"{content}\n{more}" if more else content
+    text = compatible(clean(text[:LONGEST_TEXT]))
+    if text.isascii():
+        words = (_ASCII if "+" in text or "#" in text else _ASCII_WORD).findall(text)
+        main = [known[word] for word in words]
+    else:
+        words, main = _pieces(text, known)
+    language = "english" if known.foreign.isdisjoint(words) else guess(text)
+    if language != "english":
+        return Entry(_in_language(text, language), traits(content), language)
+    if not known.parts.keys().isdisjoint(words):
+        extra = dict.fromkeys(known.parts[word] for word in words if word in known.parts)
+        main.extend(token for parts in extra for token in parts)
+    return Entry(" ".join(main), _traits(content, known, words), language)
+
+
+def _pieces(text: str, known: Vocabulary) -> tuple[list[str], list[str]]:
+    """The words of a text in any script, and all its tokens."""
+    words: list[str] = []
+    main: list[str] = []
+    for run, signed, word, emoji in _PIECE.findall(text):
+        if run:
+            main.extend(pairs(fold_run(run)))
+        elif emoji:
+            main.append(emoji)
+        else:
+            words.append(word or signed)
+            main.append(known[word or signed])
+    return words, [tokens for tokens in main if tokens]
+
+
+def _in_language(text: str, language: str) -> str:
     main: list[str] = []
     extra: dict[tuple[str, ...], None] = {}
-    text = compatible(clean(text[:LONGEST_TEXT]))
-    latin = guess(text)
     for match in _PIECE.finditer(text):
-        kind = match.lastgroup
-        if kind == "run":
-            main.extend(pairs(fold(match.group())))
-            continue
-        tokens, parts = _tokens(kind or "word", match.group(), latin)
+        tokens, parts = _tokens(match.lastgroup or "word", match.group(), language)
         main.extend(tokens)
         if parts:
             extra[parts] = None
@@ -85,7 +137,7 @@ def count(tokens: str) -> int:
 
 def pairs(run: str) -> list[str]:
     """Overlapping pairs of a folded run, then its last character alone."""
-    return [run[i : i + 2] for i in range(len(run) - 1)] + [run[-1]] if run else []
+    return [*map(add, run, run[1:]), run[-1]] if run else []
 
 
 def _tokens(kind: str, raw: str, latin: str = "english") -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -96,7 +148,7 @@ def _tokens(kind: str, raw: str, latin: str = "english") -> tuple[tuple[str, ...
     return (raw.lower(),), ()
 
 
-@lru_cache(maxsize=1 << 15)
+@lru_cache(maxsize=1 << 13)
 def word_tokens(raw: str, latin: str = "english") -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Stems of one word as written (apostrophes inside), and those of its camelCase parts."""
     if "'" in raw:
@@ -110,6 +162,13 @@ def word_tokens(raw: str, latin: str = "english") -> tuple[tuple[str, ...], tupl
         if len(found) > 1 and sum(map(len, found)) == len(raw) and any(len(p) > 1 for p in found):
             parts = tuple(stem(part.lower()) for part in found)
     return (stem(folded, latin),), parts
+
+
+def _word(raw: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return word_tokens.__wrapped__(raw) if raw[-1] not in "+#" else ((raw.lower(),), ())
+
+
+_known = Vocabulary(_word)
 
 
 def _apart(word: str) -> list[str]:
@@ -132,15 +191,32 @@ _DAYS: Final = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
 _TEMPORAL: Final = lazy(
     rf"\b(?:{_MONTHS}|{_DAYS}|yesterday|today|tonight|tomorrow|ago|weekend|(?:last|next|this|past|every)"
     r"\s+(?:few\s+)?(?:night|week|month|year|summer|winter|spring|fall|autumn|mon|tues?|wed|thurs?|fri|satur|sun)\w*"
-    r"|since|recently|(?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th)|o'clock|\d{1,2}:\d\d|[ap]m)\b"
-    "|[昨今明前后後]天|[上下这這本][周週个個]|[去今明前]年|月|[0-9]日|[0-9][号號]|昨日|今日|明日|先[週月]|来[週月]"
-    "|어제|오늘|내일|지난|다음",
+    r"|since|recently|(?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th)|o'clock|\d{1,2}:\d\d|[ap]m)\b",
     re.IGNORECASE,
 )
+_TEMPORAL_UNSPACED: Final = lazy(
+    "[昨今明前后後]天|[上下这這本][周週个個]|[去今明前]年|月|[0-9]日|[0-9][号號]|昨日|今日|明日|先[週月]|来[週月]"
+    "|어제|오늘|내일|지난|다음"
+)
+_FAR: Final = 20_000
 
 
 def traits(text: str) -> int:
     """``schema.QUESTION`` and ``schema.TEMPORAL`` bits of a message; only its first 20,000 characters count."""
-    head = text[:20_000]
-    bits = schema.QUESTION if _ASKS.search(head) else 0
-    return bits | schema.TEMPORAL if _TEMPORAL.search(head) else bits
+    return _traits(text)
+
+
+def _traits(text: str, known: Vocabulary | None = None, words: list[str] | None = None) -> int:
+    """With its words known, a text without a word of time is not read again."""
+    head = text[:_FAR]
+    plain = head.isascii()
+    bits = 0
+    if (not plain or "?" in head) and _ASKS.search(head):
+        bits = schema.QUESTION
+    if known is None or words is None or not known.timely.isdisjoint(words):
+        timely = bool(_TEMPORAL.search(head))
+    else:
+        timely = False
+    if timely or not (plain or _TEMPORAL_UNSPACED.search(head) is None):
+        bits |= schema.TEMPORAL
+    return bits

@@ -19,11 +19,15 @@ _LANGUAGES: Final = (
     (re.compile("[\u0b80-\u0bff]"), "tamil"),
 )
 _LATIN: Final = lazy("[a-z]")
+_ENGLISH_ENDINGS: Final = (
+    "s", "e", "y", "i", "ed", "ing", "ic", "al", "ul", "ll", "ism", "ion", "er", "or", "nt",
+)  # fmt: skip
+"""Snowball's English rules leave a word with none of these endings as it is: half of all words need no stemmer."""
 _SHORTEST = 3
 _LONGEST = 40
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 15)
 def stem(word: str, latin: str = "english") -> str:
     """The stem of a folded word; words with digits, very short and very long ones stay as they are.
 
@@ -33,6 +37,8 @@ def stem(word: str, latin: str = "english") -> str:
     """
     if latin == "english":
         word = FORMS.get(word, word)
+        if word.isascii() and not word.endswith(_ENGLISH_ENDINGS):
+            return word
     if not _SHORTEST <= len(word) <= _LONGEST or (word.isascii() and not word.isalpha()):
         return word
     if _LATIN.match(word):
