@@ -1,6 +1,7 @@
 """Two layers before a turn: what is shown, when it is fetched, how long anybody waits."""
 
 import json
+import threading
 import time
 
 import pytest
@@ -378,3 +379,28 @@ def test_every_error_of_recall_is_ours(rig):
     for body in ("<html>login</html>", "[1, 2", "7", '{"error": "quota"}'):
         with rig.stub.fail(200, body), pytest.raises(ProviderError):
             recall(one, session(body[:3]))
+
+
+def test_one_worker_of_a_kind_until_it_is_given_up(rig):
+    one = rig.provider(timeout=0.1)
+    place = one.parts.directory.place(session())
+    state = one.recaller._state("s1", place)
+    release = threading.Event()
+    assert one.recaller._begin(state, "dialectic", lambda: release.wait(5))
+    assert not one.recaller._begin(state, "dialectic", lambda: None), "its slot is taken"
+    assert one.recaller._begin(state, "base", lambda: None), "the other layer is not held up"
+    time.sleep(0.25)
+    assert one.recaller._begin(state, "dialectic", lambda: None), "twice its time is over"
+    release.set()
+
+
+def test_a_sub_agent_is_shown_the_base_and_asks_no_dialectic(rig):
+    one = rig.provider(dialectic_cadence=1)
+    teach(rig, one, session())
+    helper = session("h", agent_context="subagent")
+    with rig.stub.counting() as asked:
+        assert "I like tea" in recall(one, helper)
+        one.queue_prefetch(helper, "go", 1)
+        settle(one, helper)
+    assert chats(asked) == []
+    assert [call for call in asked if call.route.endswith("/sessions")] == []

@@ -88,7 +88,10 @@ class Ledger:
                 db.execute(
                     "INSERT INTO facts VALUES('began', ?) ON CONFLICT DO NOTHING", (str(now),)
                 )
-                db.execute("DELETE FROM sent WHERE at < ? AND done", (now - KEEP_S,))
+                db.execute(
+                    "DELETE FROM sent WHERE (done AND at < ?) OR at < ?",
+                    (now - KEEP_S, now - 2 * KEEP_S),
+                )
                 db.execute("DELETE FROM names WHERE at < ?", (now - 4 * KEEP_S,))
                 self._db, self._pid = db, os.getpid()
             yield self._db
