@@ -103,12 +103,18 @@ _OPTIONS: Mapping[str, Any] = {
         type=click.Choice(["user", "assistant", "tool", "system"]),
         help="Who speaks. Repeat for several.",
     ),
-    "user_id": click.option("--user", "user_id", metavar="ID", help="Sessions of this user."),
-    "chat_id": click.option("--chat", "chat_id", metavar="ID", help="Sessions of this chat."),
+    "user_id": click.option(
+        "--user", "--user-id", "user_id", metavar="ID", help="Sessions of this user."
+    ),
+    "chat_id": click.option(
+        "--chat", "--chat-id", "chat_id", metavar="ID", help="Sessions of this chat."
+    ),
     "cwd": click.option("--cwd", metavar="DIR", help="Sessions in this directory or below it."),
-    "session": click.option("--session", metavar="SESSION", help="Only this conversation."),
+    "session": click.option(
+        "--session", "--session-id", "session", metavar="SESSION", help="Only this conversation."
+    ),
     "since": click.option(
-        "--since", metavar="WHEN", help="From then on: 2026-03-01, 3d, yesterday, last week."
+        "--since", metavar="WHEN", help="From then on: 2026-03-01, 3d, yesterday, last week, 上周."
     ),
     "until": click.option("--until", metavar="WHEN", help="Up to then, that day included."),
     "title": click.option("--title", metavar="TEXT", help="Part of the title."),

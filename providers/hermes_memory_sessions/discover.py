@@ -48,6 +48,12 @@ class Request:
     sources: Sequence[str]
     session_id: str | None
     budget: int
+    title: str | None = None
+    cwd: str | None = None
+    user_id: str | None = None
+    chat_id: str | None = None
+    include_subagents: bool = False
+    offset: int = 0
 
 
 @dataclass(slots=True)
@@ -66,7 +72,7 @@ def answer(history: History, session: SessionInfo, query: str, request: Request)
         groups.sort(
             key=lambda item: item.record.source in AUTOMATED
         )  # stable: rank within each kind
-    chosen = groups[: request.limit]
+    chosen = groups[request.offset : request.offset + request.limit]
     results = _spend(chosen, hits, request.budget, session.source)
     found: dict[str, Any] = {
         "success": True,
@@ -93,9 +99,13 @@ def find(
         exclude_sessions=() if request.session_id else tuple(history.lineage_ids(session.id)),
         since=request.since,
         until=request.until,
-        include_subagents="subagent" in request.sources,
+        title=request.title,
+        cwd=request.cwd,
+        user_id=request.user_id,
+        chat_id=request.chat_id,
+        include_subagents=request.include_subagents or "subagent" in request.sources,
         sort=request.sort,
-        limit=FETCH,
+        limit=FETCH * (1 + (request.offset + request.limit) // 20),
     )
     result = history.search_filtered(query, filters, scope=session.scope)
     hits = list(result.hits)

@@ -41,6 +41,12 @@ SPEC: Final = ToolSpec(
             "until": {"type": "string"},
             "role": {"type": "string", "description": "user, assistant, tool; comma list"},
             "source": {"type": "string", "description": "e.g. cli, telegram, cron"},
+            "title": {"type": "string", "description": "Part of the title"},
+            "cwd": {"type": "string", "description": "Directory"},
+            "user_id": {"type": "string"},
+            "chat_id": {"type": "string"},
+            "include_subagents": {"type": "boolean"},
+            "offset": {"type": "integer", "description": "Sessions to leave out, for paging"},
             "session_id": {"type": "string"},
             "around_message_id": {"type": "integer"},
             "window": {"type": "integer", "description": "Messages each side, 1-20 (default 5)"},
@@ -87,7 +93,18 @@ def _request(arguments: Mapping[str, Any], session_id: str | None) -> discover.R
         sources=_list(arguments, "source"),
         session_id=session_id,
         budget=BUDGET,
+        offset=max(0, _number(arguments, "offset", 0) or 0),
+        **_where(arguments),
     )
+
+
+def _where(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Filters by where a conversation took place and whose it is; one name each in tool, API and command line."""
+    return {
+        **{name: _text(arguments, name) for name in ("title", "cwd", "user_id", "chat_id")},
+        "include_subagents": (_text(arguments, "include_subagents") or "").lower()
+        in ("true", "1", "yes", "on"),
+    }
 
 
 def _text(arguments: Mapping[str, Any], name: str) -> str | None:
@@ -131,16 +148,18 @@ def _moment(arguments: Mapping[str, Any], name: str) -> str | float | None:
 
 def _browse(history: History, session: SessionInfo, arguments: Mapping[str, Any]) -> dict[str, Any]:
     limit = min(10, max(1, _number(arguments, "limit", 5) or 5))
+    offset = max(0, _number(arguments, "offset", 0) or 0)
     sources = _list(arguments, "source")
     own = set(history.lineage_ids(session.id))
     found = history.sessions(
-        limit=limit + 1,
+        limit=offset + limit + 1,
         source=sources[0] if sources else None,
         since=_moment(arguments, "since"),
         until=_moment(arguments, "until"),
         scope=session.scope,
+        **_where(arguments),
     )
-    rows = [record for record in found if record.id not in own][:limit]
+    rows = [record for record in found if record.id not in own][offset : offset + limit]
     return {
         "success": True,
         "mode": "browse",
