@@ -194,7 +194,7 @@ class StoreCorruptError(StoreError):
 
 
 class StoreVersionError(StoreError):
-    """A newer Hermes Memory wrote this; it is opened for reading only."""
+    """A newer Hermes Memory wrote this; it is not written, and read only where that is safe."""
 
     code = "store_version"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from hermes_memory_core.cli import output
 from hermes_memory_core.cli.base import Command
 from hermes_memory_core.cli.state import State
 from hermes_memory_core.errors import UsageError
+from hermes_memory_core.storage.atomic import replacing
 
 if TYPE_CHECKING:
     from hermes_memory_core.engine.moving import Moved
@@ -46,16 +46,10 @@ def export(state: State, path: str, providers: tuple[str, ...], force: bool) -> 
                 click.echo(line)
                 number += 1
         else:
-            partial = target.with_name(f".{target.name}.part")
-            try:
-                descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-                with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
-                    for line in lines:
-                        file.write(line + "\n")
-                        number += 1
-                partial.replace(target)
-            finally:
-                partial.unlink(missing_ok=True)
+            with replacing(target) as file:
+                for line in lines:
+                    file.write(f"{line}\n".encode("utf-8", "replace"))
+                    number += 1
     if target is None:
         state.say(f"{output.count(number, 'record')} written.")
         return

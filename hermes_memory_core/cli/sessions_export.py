@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import unicodedata
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +25,7 @@ from hermes_memory_core.cli.sessions_common import (
 )
 from hermes_memory_core.cli.state import State
 from hermes_memory_core.errors import UsageError
-from hermes_memory_core.storage.atomic import (
-    make_private_dir,
-    open_private,
-    refuse_symlink,
-    sync_dir,
-    translate_os_errors,
-)
+from hermes_memory_core.storage.atomic import make_private_dir, refuse_symlink, replacing
 from hermes_memory_core.types import HistoryStore, SessionRecord
 
 FORMS = ("jsonl", "md", "html")
@@ -222,22 +213,9 @@ def _refuse_existing(paths: Sequence[Path], force: bool) -> None:
 
 
 def _write_file(path: Path, chunks: Iterable[bytes]) -> None:
-    """Write beside the target, sync, then put it in its place: a reader never sees half a file."""
-    temporary = path.with_name(f".{path.name[:80]}.{uuid.uuid4().hex[:12]}.part")
-    with translate_os_errors(path):
-        try:
-            descriptor = open_private(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-            with os.fdopen(descriptor, "wb") as file:
-                for chunk in chunks:
-                    file.write(chunk)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-        except BaseException:
-            with suppress(OSError):
-                temporary.unlink()
-            raise
-        sync_dir(path.parent)
+    with replacing(path) as file:
+        for chunk in chunks:
+            file.write(chunk)
 
 
 def file_name(record: SessionRecord, form: str) -> str:

@@ -13,9 +13,7 @@ import os
 import stat
 import tarfile
 import time
-import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -31,8 +29,7 @@ from hermes_memory_core.storage.atomic import (
     make_private_dir,
     open_private,
     refuse_symlink,
-    sync_dir,
-    translate_os_errors,
+    replacing,
 )
 
 _CHUNK = 1024 * 1024
@@ -74,20 +71,8 @@ def export_profile(root: Path, name: str, target: Path, *, overwrite: bool = Fal
             f"`{target}` exists already; it was left as it is.", hint="choose another name"
         )
     make_private_dir(target.parent)
-    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex[:12]}{TEMP_SUFFIX}")
-    with translate_os_errors(target):
-        try:
-            descriptor = open_private(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-            with os.fdopen(descriptor, "wb") as out:
-                files, size, left_out = _pack(profile, out)
-                out.flush()
-                os.fsync(out.fileno())
-            temporary.replace(target)
-        except BaseException:
-            with suppress(OSError):
-                temporary.unlink()
-            raise
-        sync_dir(target.parent)
+    with replacing(target) as out:
+        files, size, left_out = _pack(profile, out)
     return ExportReport(target, files, size, left_out)
 
 

@@ -12,7 +12,7 @@ import stat
 import uuid
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from hermes_memory_core.errors import StoreError, StoreFullError, StoreUnreadableError
 
@@ -66,8 +66,20 @@ def write_atomic(path: Path, data: bytes, *, mode: int = PRIVATE_FILE) -> None:
         StoreError: Any other reason the system gave; the old file stands.
     """
     make_private_dir(path.parent)
+    with replacing(path, mode=mode) as file:
+        file.write(data)
+
+
+@contextmanager
+def replacing(path: Path, *, mode: int = PRIVATE_FILE) -> Iterator[BinaryIO]:
+    """A new file to write that takes the place of ``path`` when the block ends; on an error ``path`` is as before.
+
+    For what is made piece by piece; ``write_atomic`` does the same with bytes at hand. The directory must exist;
+    links, ``mode`` and errors are as there.
+    """
     refuse_symlink(path)
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}{TEMP_SUFFIX}")
+    # a part of the name is enough to tell whose it is; a whole long one would leave no room for the rest
+    temporary = path.with_name(f".{path.name[:40]}.{uuid.uuid4().hex[:12]}{TEMP_SUFFIX}")
     with translate_os_errors(path):
         with suppress(FileNotFoundError):
             mode = stat.S_IMODE(path.stat().st_mode) & 0o700 or mode
@@ -76,7 +88,7 @@ def write_atomic(path: Path, data: bytes, *, mode: int = PRIVATE_FILE) -> None:
                 temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _CLOEXEC, mode
             )
             with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(path)

@@ -156,3 +156,15 @@ def test_the_command_line_writes_privately_and_never_over_a_file_unasked(
     assert target.stat().st_mode & 0o777 == 0o600
     assert json.loads(target.read_text().splitlines()[0])["version"] == 1
     assert run(["memory", "export", str(target)], "hermes") == 2
+
+
+def test_an_export_is_not_written_through_a_link(home, tmp_path):
+    from hermes_memory_core.cli.run import run
+
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    for name in ("out.jsonl", ".linked.jsonl.part"):
+        (tmp_path / name).symlink_to(precious)
+    assert run(["memory", "export", str(tmp_path / "out.jsonl"), "--force"], "hermes") == 1
+    assert run(["memory", "export", str(tmp_path / "linked.jsonl")], "hermes") == 0
+    assert precious.read_text() == "mine"

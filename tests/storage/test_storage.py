@@ -71,6 +71,22 @@ def test_a_failure_at_any_step_leaves_the_old_file(tmp_path, monkeypatch, call, 
     assert [one.name for one in tmp_path.iterdir()] == ["file"]
 
 
+@pytest.mark.parametrize("name", ["file", "字" * 80, "a" * 250])
+def test_what_is_written_in_pieces_is_there_only_when_it_is_whole(tmp_path, name):
+    path = tmp_path / name
+    with atomic.replacing(path) as file:
+        file.write(b"one ")
+        file.write(b"two")
+        assert not path.exists()
+    assert path.read_bytes() == b"one two"
+    with pytest.raises(RuntimeError), atomic.replacing(path) as file:
+        file.write(b"half")
+        raise RuntimeError
+    assert path.read_bytes() == b"one two"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [one.name for one in tmp_path.iterdir()] == [name]
+
+
 def test_missing_unreadable_and_empty_are_three_things(tmp_path):
     assert atomic.read_bytes(tmp_path / "missing") is None
     (tmp_path / "empty").touch()
@@ -201,7 +217,7 @@ def test_migrations_run_once_each_in_order_and_a_failed_one_leaves_nothing(tmp_p
     assert db.execute("SELECT count(*) FROM sqlite_master WHERE name='b'").fetchone()[0] == 0
     assert migrate(db, [first, lambda db: db.execute("CREATE TABLE b(x)")], path) == 2
     assert ran == [1]
-    with pytest.raises(StoreVersionError, match="reading only"):
+    with pytest.raises(StoreVersionError, match="Nothing was changed"):
         migrate(db, [first], path)
     db.close()
 
