@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from hermes_memory_core.errors import SessionError, UsageError
+from hermes_memory_core.safety.lines import one_line
 from hermes_memory_core.types import Note, Origin, Scope, Target
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from hermes_memory_core.session import Session
 
 Command = Callable[["Memory", str, "Session | None"], str]
-PREVIEW = 100
+PREVIEW_CHARS = 100
 
 
 def run(memory: Memory, text: str, session: Session | None) -> str:
@@ -74,7 +75,9 @@ def _list(memory: Memory, rest: str, session: Session | None) -> str:
     notes = memory.notes.list(target, scope=_scope(session))
     if not notes:
         return "Nothing remembered yet."
-    return "\n".join(f"[{note.target} {note.id}] {_one_line(note.text)}" for note in notes)
+    return "\n".join(
+        f"[{note.target} {note.id}] {one_line(note.text, PREVIEW_CHARS)}" for note in notes
+    )
 
 
 def _add(memory: Memory, rest: str, session: Session | None) -> str:
@@ -102,7 +105,7 @@ def _remove(memory: Memory, rest: str, session: Session | None) -> str:
     scope = _scope(session)
     target, wanted = _holder(memory.notes.list(scope=scope), rest)
     write = memory.notes.remove(target, wanted, scope=scope, origin=_person(session))
-    return f"Removed from {target}: {_one_line(write.before[0]) if write.before else rest}"
+    return f"Removed from {target}: {one_line(write.before[0], PREVIEW_CHARS) if write.before else rest}"
 
 
 def _holder(notes: Sequence[Note], rest: str) -> tuple[Target, str]:
@@ -131,7 +134,7 @@ def _log(memory: Memory, _rest: str, session: Session | None) -> str:
         return "No changes yet."
     return "\n".join(
         f"{write.id}  {write.action} in {write.target} by {write.origin.who}: "
-        f"{_one_line((write.after or write.before or ('',))[0])}"
+        f"{one_line((write.after or write.before or ('',))[0], PREVIEW_CHARS)}"
         for write in writes
     )
 
@@ -214,7 +217,9 @@ def _search(memory: Memory, rest: str, session: Session | None) -> str:
     hits = memory.history.search(rest, limit=5, scope=_scope(session))
     if not hits:
         return f"Nothing found for {rest!r}."
-    return "\n".join(f"[{hit.session_id}] {hit.role}: {_one_line(hit.snippet)}" for hit in hits)
+    return "\n".join(
+        f"[{hit.session_id}] {hit.role}: {one_line(hit.snippet, PREVIEW_CHARS)}" for hit in hits
+    )
 
 
 def _title(_memory: Memory, rest: str, session: Session | None) -> str:
@@ -252,11 +257,6 @@ def _scope(session: Session | None) -> Scope | None:
 
 def _person(session: Session | None) -> Origin:
     return Origin(who="person", session_id=session.id if session is not None else None)
-
-
-def _one_line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= PREVIEW else line[: PREVIEW - 1] + "…"
 
 
 MEMORY: dict[str, Command] = {

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_memory_core.errors import NoteNotFoundError, StoreUnreadableError
+from hermes_memory_core.safety.lines import one_line
 from hermes_memory_core.safety.pending_record import (
     FORGOTTEN,
     SUBSYSTEM,
@@ -31,7 +32,6 @@ from hermes_memory_core.safety.pending_record import (
     load,
     log_line,
     mentions,
-    one_line,
     parsed,
     same_change,
     summary_of,

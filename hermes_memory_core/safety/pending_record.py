@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from hermes_memory_core.safety.lines import one_line
 from hermes_memory_core.types import NoteOperation, NoteWrite, Origin, Scope
 
 SUBSYSTEM = "memory"
@@ -62,12 +63,6 @@ def summary_of(write: NoteWrite) -> str:
         head = f"{write.action} {target}"
     texts = [*write.before, *(["→"] if write.before and write.after else []), *write.after]
     return f"{head}: {one_line(' '.join(texts), SUMMARY_CHARS)}"[:160]
-
-
-def one_line(text: str, max_chars: int) -> str:
-    """One printable line, shortened: no line break, control or direction character survives."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"
 
 
 def same_change(one: NoteWrite, other: NoteWrite) -> bool:

@@ -18,6 +18,7 @@ from hermes_memory_core.errors import (
     StoreError,
     UsageError,
 )
+from hermes_memory_core.safety.lines import one_line
 from hermes_memory_core.storage.atomic import read_bytes
 from hermes_memory_core.storage.locks import file_lock
 from hermes_memory_core.types import (
@@ -33,7 +34,6 @@ from hermes_memory_core.types import (
 from hermes_memory_files.document import FILE_NAMES, TARGETS, decode, note_id
 from hermes_memory_files.match import key_of
 from hermes_memory_files.places import Place, backups, known_places
-from hermes_memory_files.screen import one_line
 from hermes_memory_files.store import FilesStore
 
 KIND = "note"

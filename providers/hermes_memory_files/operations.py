@@ -16,10 +16,10 @@ from hermes_memory_core.errors import (
     NoteLimitError,
     NoteNotFoundError,
 )
+from hermes_memory_core.safety.lines import shorten
 from hermes_memory_core.types import NoteOperation, Target
 from hermes_memory_files import match, messages
 from hermes_memory_files.document import MARK, count, holds_mark_line, note_id, tidy
-from hermes_memory_files.screen import shorten
 
 Result = Literal["added", "duplicate", "patched", "replaced", "removed", "unchanged"]
 Echo = Callable[[str], str]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+from hermes_memory_core.safety.lines import shorten
 from hermes_memory_core.types import Finding, Target
 from hermes_memory_files.document import FILE_NAMES, note_id
 
@@ -113,16 +114,4 @@ def placeholder(target: Target, text: str, reasons: Sequence[str]) -> str:
     return (
         f"[BLOCKED: entry {note_id(text)} of {FILE_NAMES[target]} is withheld ({', '.join(reasons)}); "
         f'tell the user, or remove it with old_text "{note_id(text)}"]'
-    )
-
-
-def shorten(text: str, max_chars: int) -> str:
-    """The text, or its beginning and an ellipsis, in at most ``max_chars``."""
-    return text if len(text) <= max_chars else text[: max_chars - 1].rstrip() + "…"
-
-
-def one_line(text: str, max_chars: int) -> str:
-    """The text for a person's terminal: one line, nothing that is not printable, shortened."""
-    return shorten(
-        " ".join("".join(c if c.isprintable() else " " for c in text).split()), max_chars
     )

@@ -18,6 +18,7 @@ from hermes_memory_core.errors import (
     StoreUnreadableError,
     UsageError,
 )
+from hermes_memory_core.safety.lines import one_line
 from hermes_memory_core.storage.locks import file_lock
 from hermes_memory_core.types import (
     Note,
@@ -43,7 +44,7 @@ from hermes_memory_files.document import (
 )
 from hermes_memory_files.history import Change
 from hermes_memory_files.places import Place, Settings, place_of
-from hermes_memory_files.screen import Screen, one_line, placeholder
+from hermes_memory_files.screen import Screen, placeholder
 from hermes_memory_files.undo import undone
 
 
