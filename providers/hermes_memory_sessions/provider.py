@@ -25,6 +25,7 @@ from . import records as moving
 from . import tool
 from .recall import recall
 from .store import History
+from .upkeep import Upkeep
 
 
 class SessionsProvider:
@@ -33,13 +34,14 @@ class SessionsProvider:
     def __init__(self, context: ProviderContext) -> None:
         self.context = context
         self.history = History(context)
+        self.upkeep = Upkeep(self.history)
 
     # ------------------------------------------------------------ conversation
 
     @hookimpl
     def start_session(self) -> None:
-        """Old sessions go, if ``sessions.auto_prune`` says so, at most once a day."""
-        self.history.auto_prune()
+        """Old sessions go in the background, if ``sessions.auto_prune`` says so."""
+        self.upkeep.begin()
 
     @hookimpl
     def system_block(self) -> str | None:
@@ -101,4 +103,5 @@ class SessionsProvider:
     @hookimpl
     def close(self) -> None:
         """Index what waits; let files, connections and the thread go."""
+        self.upkeep.stop()
         self.history.close()

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from hermes_memory_core.errors import UsageError
-from hermes_memory_core.types import ForgetReceipt, SessionRecord
+from hermes_memory_core.types import ForgetReceipt, Notice, SessionRecord
 
 from .mend import MendMixin
 from .rows import SESSION_COLUMNS, session_record
@@ -20,7 +20,7 @@ from .trash import TrashMixin
 
 DAY_S: Final = 86_400.0
 DEFAULT_DAYS: Final = 90
-AUTO_EVERY_S: Final = DAY_S
+HOUR_S: Final = 3_600.0
 _STAMP: Final = "last_auto_prune"
 
 _CONDITIONS: Final[Mapping[str, str]] = {
@@ -118,27 +118,98 @@ class PruneMixin(TrashMixin, MendMixin):
             [record.id for record in plan.sessions], permanently=permanently
         )
 
-    def auto_prune(self) -> ForgetReceipt | None:
-        """Prune as ``sessions.auto_prune`` says, at most once a day; None when it is off or not due."""
+    def auto_prune(self, *, stopped: Callable[[], bool] = lambda: False) -> ForgetReceipt | None:
+        """Prune as ``sessions.auto_prune`` says; None when it is off, or not due in any process.
+
+        Conversations nobody has used for ``retention_days`` go to the trash, whole or not at all: one stays while
+        any part of it, or of its sub-agents', is open, pinned, archived or younger. The trash is emptied of what
+        has lain there as long. What went is told to the person.
+
+        Args:
+            stopped: Asked before each session; True ends the run with what has gone by then.
+        """
         settings = self.context.settings.get("sessions") or {}
         if not settings.get("auto_prune"):
             return None
-        now = self.clock()
-        if now - self.query(_last_auto) < AUTO_EVERY_S:
+        if not self._claim_prune(float(settings.get("min_interval_hours", 24)) * HOUR_S):
             return None
-        with self.database.write() as db:
-            db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_STAMP, now))
         days = settings.get("retention_days", DEFAULT_DAYS)
-        receipt = self.prune(self.plan_prune(before=now - days * DAY_S))
+        before = self.clock() - days * DAY_S
+        size = self.database.size()
+        kept = self.query(lambda db: _in_use(db, before))
+        gone: set[str] = set()
+        messages = removed = 0
+        doomed = [item for item in self.plan_prune(before=before).sessions if item.id not in kept]
+        for record in doomed:
+            if stopped():
+                break
+            if not self._is_old(record.id, before):  # gone on with, or pinned, since it was listed
+                continue
+            removed += self.delete_sessions([record.id]).removed
+            messages += record.message_count
+            if record.agent_context != "subagent":
+                gone.add(record.lineage)
         self.empty_trash(older_than_s=days * DAY_S)
-        if receipt.removed and settings.get("vacuum_after_prune", True):
+        if removed and settings.get("vacuum_after_prune", True) and not stopped():
             self.optimise()
-        return receipt
+        if removed:
+            self._tell_pruned(len(gone), messages, days, size - self.database.size())
+        return ForgetReceipt("history", len(doomed), removed)
+
+    def _claim_prune(self, interval_s: float) -> bool:
+        """True for the one process whose turn it is; the stamp is read and set in one transaction."""
+        with self.database.write() as db:
+            row = db.execute("SELECT value FROM meta WHERE key = ?", (_STAMP,)).fetchone()
+            now = self.clock()
+            passed = now - float(row[0]) if row else interval_s
+            if (
+                -interval_s <= passed < interval_s
+            ):  # a stamp far ahead is of a clock that was put back
+                return False
+            db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_STAMP, now))
+        return True
+
+    def _is_old(self, session_id: str, before: float) -> bool:
+        """Whether the session is there, and its conversation still unused."""
+        parts, used = self.query(
+            lambda db: db.execute(
+                "SELECT count(*), total(n.ended_at IS NULL OR n.pinned OR n.archived "
+                "OR n.last_active >= ?) FROM sessions s JOIN sessions n ON n.lineage = s.lineage "
+                "WHERE s.id = ?",
+                (before, session_id),
+            ).fetchone()
+        )
+        return parts > 0 and not used
+
+    def _tell_pruned(self, conversations: int, messages: int, days: float, freed: int) -> None:
+        some = "1 conversation" if conversations == 1 else f"{conversations:,} conversations"
+        space = f"; the database is {freed / 1e6:,.1f} MB smaller" if freed > 100_000 else ""
+        self.context.notify(
+            Notice(
+                "history_pruned",
+                f"{some} with {messages:,} messages, not used for {days:g} days, went to the trash{space}. "
+                f"They can come back for another {days:g} days.",
+                hint="hermes sessions trash",
+                level="info",
+                key=f"history_pruned:{self.clock():.0f}",
+            )
+        )
 
 
-def _last_auto(db: sqlite3.Connection) -> float:
-    row = db.execute("SELECT value FROM meta WHERE key = ?", (_STAMP,)).fetchone()
-    return float(row[0]) if row else 0.0
+def _in_use(db: sqlite3.Connection, before: float) -> set[str]:
+    """Sessions of every conversation that is open, pinned, archived or younger in any part, sub-agents' included."""
+    rows = db.execute(
+        "WITH RECURSIVE delegated(one, other) AS ("
+        "SELECT parent.lineage, child.lineage FROM sessions child "
+        "JOIN sessions parent ON parent.id = child.parent_id "
+        "WHERE child.agent_context = 'subagent' AND parent.lineage != child.lineage), "
+        "linked(one, other) AS (SELECT one, other FROM delegated UNION SELECT other, one FROM delegated), "
+        "used(lineage) AS (SELECT lineage FROM sessions WHERE ended_at IS NULL OR pinned OR archived "
+        "OR last_active >= ? UNION SELECT linked.other FROM used JOIN linked ON linked.one = used.lineage) "
+        "SELECT s.id FROM used JOIN sessions s ON s.lineage = used.lineage",
+        (before,),
+    )
+    return {row[0] for row in rows}
 
 
 def _prefix(path: str) -> str:
