@@ -6,6 +6,7 @@ import inspect
 import os
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -83,8 +84,10 @@ class Report:
         origin = f" ({self.distribution} {self.version})" if self.distribution else ""
         lines = [f"{self.provider}{origin}"]
         marks = {"pass": "ok  ", "fail": "FAIL", "skip": "-   "}
+        # one fault, such as a constructor that raises, breaks most promises at once: it is told once
+        reasons = Counter(row.message for row in self.of("fail"))
         for row in self.rows:
-            if row.outcome != "fail" and not verbose:
+            if (row.outcome != "fail" or not reasons[row.message]) and not verbose:
                 continue
             remark = f"  ({row.message})" if row.message and row.outcome != "fail" else ""
             lines.append(f"  {marks[row.outcome]} {row.title}{remark}")
@@ -92,6 +95,8 @@ class Report:
                 lines.append(f"       {row.message}")
                 if row.hint:
                     lines.append(f"       → {row.hint}")
+                if not verbose and (more := reasons.pop(row.message) - 1):
+                    lines.append(f"       … and {more} more for the same reason")
         wanting = sorted({row.message for row in self.of("skip") if row.wanting})
         lines.extend(f"  not looked at: {reason}" for reason in wanting)
         counts = f"{len(self.of('pass'))} kept, {len(self.of('fail'))} broken, {len(self.of('skip'))} skipped"

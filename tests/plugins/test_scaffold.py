@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import compileall
 import subprocess
 import sys
@@ -46,9 +47,9 @@ def test_no_placeholder_and_no_other_name_is_left():
 @pytest.mark.parametrize(
     ("name", "distribution", "package", "kind"),
     [
-        ("sea", "hermes-memory-sea", "hermes_memory_sea", "Sea"),
-        ("deep-sea2", "hermes-memory-deep-sea2", "hermes_memory_deep_sea2", "DeepSea2"),
-        ("a_b", "hermes-memory-a-b", "hermes_memory_a_b", "AB"),
+        ("sea", "hermes-memory-sea", "hermes_memory_sea", "SeaProvider"),
+        ("deep-sea2", "hermes-memory-deep-sea2", "hermes_memory_deep_sea2", "DeepSea2Provider"),
+        ("a_b", "hermes-memory-a-b", "hermes_memory_a_b", "ABProvider"),
     ],
 )
 def test_one_name_in_four_spellings(name, distribution, package, kind):
@@ -106,9 +107,30 @@ def test_the_range_of_the_core(version, wanted):
 def test_the_metadata_fits_this_core(tmp_path):
     scaffold.write(scaffold.names_for("sea"), tmp_path / "sea")
     project = tomllib.loads((tmp_path / "sea" / "pyproject.toml").read_text())["project"]
-    assert project["entry-points"]["hermes_memory.providers"] == {"sea": "hermes_memory_sea:Sea"}
+    assert project["entry-points"]["hermes_memory.providers"] == {
+        "sea": "hermes_memory_sea:SeaProvider"
+    }
     wanted = project["dependencies"][0].removeprefix("hermes-memory-core")
     check_version(FoundPlugin("sea", "x:Y", project["name"], "0.1.0", wanted))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["notebook", "recall", "turn", "health", "scope", "field", "any", "base-model", "hookimpl"],
+)
+def test_a_name_that_the_module_uses_itself_does_no_harm(name, tmp_path):
+    names = scaffold.names_for(name)
+    module = scaffold.render(names)[f"src/{names.package}/provider.py"]
+    tree = ast.parse(module)
+    imported = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    defined = [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
+    assert defined == [names.kind]
+    assert not imported & set(defined)
 
 
 @pytest.mark.process
@@ -139,7 +161,7 @@ def test_what_is_written_is_found_used_and_checked_once_it_is_installed(sandbox,
         "hermes-memory-deep-sea",
         "0.1.0",
         requires=("hermes-memory-core>=0.1,<0.2",),
-        providers={"deep-sea": "hermes_memory_deep_sea:DeepSea"},
+        providers={"deep-sea": "hermes_memory_deep_sea:DeepSeaProvider"},
     )
     listed, used, checked = sandbox.commands(
         ["plugins", "list"], ["memory", "use", "deep-sea"], ["plugins", "check", "deep-sea"]

@@ -12,7 +12,7 @@ import urllib.request
 import pytest
 from faults.reference.local import LocalProvider
 
-from hermes_memory_core import Memory
+from hermes_memory_core import Memory, hookimpl
 from hermes_memory_core.errors import PluginLoadError, ProviderUnavailableError, UsageError
 from hermes_memory_core.testing import (
     Backend,
@@ -100,6 +100,28 @@ def test_the_report_of_a_broken_provider_says_how_to_mend_it():
     data = json.loads(json.dumps(report.to_dict()))
     assert data["ok"] is False and data["counts"]["fail"] == len(failed)
     assert {row["outcome"] for row in data["rows"]} == {"pass", "fail", "skip"}
+
+
+def test_one_fault_that_breaks_everything_is_told_once():
+    class Unborn:
+        def __init__(self, context):
+            raise TypeError("one reason")
+
+        @hookimpl
+        def tools(self):
+            return []
+
+        @hookimpl
+        def sync_turn(self, turn):
+            return None
+
+    report = run(Unborn)
+    alike = [row for row in report.of("fail") if "Constructing it raised" in row.message]
+    assert len(alike) > 10
+    text = report.to_text()
+    assert text.count(alike[0].message) == 1
+    assert f"{len(alike) - 1} more for the same reason" in text
+    assert report.to_text(verbose=True).count(alike[0].message) == len(alike)
 
 
 def test_a_report_reads_nobodys_home(home):

@@ -76,7 +76,8 @@ def names_for(name: str) -> Names:
         name=name,
         distribution=f"hermes-memory-{name.replace('_', '-')}",
         package=f"hermes_memory_{word}",
-        kind="".join(part.capitalize() for part in word.split("_")),
+        # the suffix keeps a provider called `notebook`, `recall` or `turn` apart from the names its module imports
+        kind="".join(part.capitalize() for part in word.split("_")) + "Provider",
     )
 
 

@@ -3,7 +3,7 @@
 import pytest
 from hermes_memory_core.testing import ProviderConformance
 
-from hermes_memory_example import Example
+from hermes_memory_example import ExampleProvider
 
 
 class TestConformance(ProviderConformance):
@@ -11,4 +11,4 @@ class TestConformance(ProviderConformance):
 
     @pytest.fixture
     def provider_class(self):
-        return Example
+        return ExampleProvider

@@ -7,7 +7,7 @@ from hermes_memory_core import Memory
 from hermes_memory_core.errors import ProviderTimeoutError
 from hermes_memory_core.types import MemoryRecord, Scope
 
-from hermes_memory_example import Example
+from hermes_memory_example import ExampleProvider
 from hermes_memory_example.notebook import Notebook
 
 FACT = "The key of the boat house hangs behind the blue door"
@@ -15,7 +15,7 @@ FACT = "The key of the boat house hangs behind the blue door"
 
 @pytest.fixture
 def memory(tmp_path):
-    with Memory.open(tmp_path / "home", providers=[Example]) as memory:
+    with Memory.open(tmp_path / "home", providers=[ExampleProvider]) as memory:
         yield memory
 
 
@@ -52,9 +52,9 @@ def test_nothing_in_common_is_nothing_found(memory):
 
 def test_it_is_there_after_a_restart(tmp_path):
     for _ in range(2):  # the second time finds what the first has left
-        with Memory.open(tmp_path / "home", providers=[Example]) as memory:
+        with Memory.open(tmp_path / "home", providers=[ExampleProvider]) as memory:
             said(memory, FACT)
-    with Memory.open(tmp_path / "home", providers=[Example]) as memory:
+    with Memory.open(tmp_path / "home", providers=[ExampleProvider]) as memory:
         assert FACT in recalled(memory, "the key of the boat house")
 
 
@@ -75,7 +75,7 @@ def test_only_so_much_is_recalled(tmp_path):
     home.mkdir()
     settings = "memory: {provider: example}\nproviders: {example: {max_results: 2}}\n"
     (home / "config.yaml").write_text(settings, encoding="utf-8")
-    with Memory.open(home, providers=[Example]) as memory:
+    with Memory.open(home, providers=[ExampleProvider]) as memory:
         said(memory, *(f"{FACT}, number {number}" for number in range(5)))
         assert recalled(memory, "the key of the boat house").count("blue door") == 2
 

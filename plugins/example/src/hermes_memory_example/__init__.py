@@ -1,5 +1,5 @@
 """A memory provider for Hermes Memory: a notebook in a local SQLite file. The hooks stand in ``provider``."""
 
-from hermes_memory_example.provider import Example
+from hermes_memory_example.provider import ExampleProvider
 
-__all__ = ["Example"]
+__all__ = ["ExampleProvider"]

@@ -27,7 +27,7 @@ REMEMBER = "example_remember"
 FIND = "example_find"
 
 
-class Example:
+class ExampleProvider:
     """Keeps turns and facts in one file of the profile, and finds them again by their words."""
 
     name = "example"
@@ -43,7 +43,7 @@ class Example:
     def __init__(self, context: ProviderContext) -> None:
         # Nothing is opened here: constructing must be quick and must not fail.
         self.context = context
-        self.config: Example.Config = context.config
+        self.config: ExampleProvider.Config = context.config
         self.notebook = Notebook(context.data_dir / "notebook.db", context.clock)
 
     # ------------------------------------------------------------ before and after a turn
