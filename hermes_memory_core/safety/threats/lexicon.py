@@ -21,6 +21,8 @@ _SENTENCE = re.compile(r"[^。.!?\n]+")
 _KANA = re.compile("[\u3041-\u30fa]")
 # Phrases of this concept are found on top of the words they are made of; all others hide what they contain.
 OVERLAY = "stock"
+# Not a concept: "a=b" pairs; a phrase with "a" is also looked for with "b" (服务器=伺服器).
+VARIANTS = "variants"
 _MEMO_LIMIT = 50_000
 _GAP_WORDS = 3
 _GAP_CHARS = 10
@@ -95,10 +97,15 @@ class Lexicon:
         lexicon = cls()
         for lang, concepts in tables.items():
             for concept, words in concepts.items():
+                if concept == VARIANTS:
+                    continue
+                pairs = [
+                    pair.split("=") for pair in concepts.get(VARIANTS, "").split(",") if "=" in pair
+                ]
                 for phrase in words.split(","):
                     plain = fold(" ".join(phrase.split())).text
-                    if plain:
-                        lexicon._add(plain, concept, lang)
+                    for spelling in _spellings(plain, pairs) if plain else ():
+                        lexicon._add(spelling, concept, lang)
         lexicon.stem_sizes = tuple(sorted({len(stem) for stem in lexicon.stems}, reverse=True))
         for index in lexicon.pairs.values():
             for pair, entries in index.items():
@@ -274,6 +281,15 @@ _TYPO_CONCEPTS = ("dismiss", "rules", "rules_own", "prior", "system_prompt", "re
 
 def _jumble(word: str) -> str:
     return word[0] + "".join(sorted(word[1:-1])) + word[-1] + "~"
+
+
+def _spellings(phrase: str, pairs: Iterable[Sequence[str]]) -> list[str]:
+    """The phrase and the phrase as people elsewhere write it."""
+    spellings = [phrase]
+    for ours, theirs in pairs:
+        ours, theirs = fold(ours.strip()).text, fold(theirs.strip()).text
+        spellings += [known.replace(ours, theirs) for known in spellings if ours in known]
+    return spellings
 
 
 def _longest(

@@ -17,7 +17,11 @@ from hermes_memory_core.safety.threats.rules import RuleSet
 from hermes_memory_core.safety.threats.tone import features, sentences
 from hermes_memory_core.types import Finding, Severity
 
+TONE_ID = "suspicious_wording"
 BLOCK, REVIEW, WARN = 4.4, 2.5, 1.8
+# A rule that only just asks for review yields to a sentence that sounds harmless, and only a sentence that sounds like
+# an attack, or overwhelming evidence, is blocked outright rather than held for a person.
+_DOUBTFUL, _CERTAIN, _CALM = 3.2, 7.0, -1.5
 WINDOW, OVERLAP = 65_536, 2_048
 _DEPTH = 3
 _RANK: dict[Severity, int] = {"warn": 0, "review": 1, "block": 2}
@@ -130,34 +134,45 @@ def _scan_view(view: View, rules: RuleSet) -> list[_Raw]:
             found.append(_Raw(shape.id, shape.severity, start, end, "en"))
     hits = _hits(text, rules)
     weighed = weigh(text, hits, rules.evidence, rules.less)
+    heard = _heard(text, weighed, rules)
     for judged in weighed.verdicts:
-        if judged.score < WARN:
+        score = judged.score
+        if score < WARN:
             continue
-        severity: Severity = (
-            "block" if judged.score >= BLOCK else "review" if judged.score >= REVIEW else "warn"
-        )
+        sound = heard.get(weighed.clusters[judged.cluster].clause, 0.0)
+        if sound < _CALM and score < _DOUBTFUL:
+            score = WARN
+        elif sound < 0 and score < _CERTAIN:
+            score = min(score, BLOCK - 0.1)
+        severity: Severity = "block" if score >= BLOCK else "review" if score >= REVIEW else "warn"
         start, end = view.span(judged.start, judged.end)
         found.append(_Raw(judged.rule.id, severity, start, end, judged.lang))
-    for start, end, sounds in _toned(text, weighed, rules):
-        found.append(_Raw("suspicious_wording", sounds, *view.span(start, end), _language(text, start, end)))
+    for start, end, sounds in _toned(text, weighed, heard, rules):
+        lang = _language(text, start, end)
+        found.append(_Raw(TONE_ID, sounds, *view.span(start, end), lang))
     return found
 
 
-def _toned(text: str, weighed: Weighed, rules: RuleSet) -> list[tuple[int, int, Severity]]:
+def _heard(text: str, weighed: Weighed, rules: RuleSet) -> dict[int, float]:
+    """Tone per clause; the key -1 is the whole of a short note."""
+    return {
+        clause: rules.tone.score(features(text[start:end], concepts, strength))
+        for clause, start, end, concepts, strength in sentences(text, weighed)
+    }
+
+
+def _toned(
+    text: str, weighed: Weighed, heard: dict[int, float], rules: RuleSet
+) -> list[tuple[int, int, Severity]]:
     """Sentences that sound like an attack although no rule says so."""
-    tone = rules.tone
     found: list[tuple[int, int, Severity]] = []
-    for start, end, concepts, strength in sentences(
-        text, weighed.clusters, weighed.verdicts, weighed.cuts
-    ):
-        if strength >= REVIEW:
-            continue
-        score = tone.score(features(text[start:end], concepts, strength))
-        if score < tone.warn:
+    for clause, start, end, _, strength in sentences(text, weighed):
+        score = heard[clause]
+        if strength >= REVIEW or score < rules.tone.warn:
             continue
         last = start + len(text[start:end].rstrip())
         first = last - len(text[start:last].lstrip())
-        found.append((first, last, "review" if score >= tone.review else "warn"))
+        found.append((first, last, "review" if score >= rules.tone.review else "warn"))
     return found
 
 

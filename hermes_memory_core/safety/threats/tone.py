@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from hermes_memory_core.safety.threats.evidence import Cluster, Verdict
+from hermes_memory_core.safety.threats.evidence import Weighed
 from hermes_memory_core.safety.threats.lexicon import TOKEN
 
 _HAN_RUN = re.compile("[\u3005-\u3007\u3040-\u30ff\u3400-\u9fff]{2,}")
@@ -82,25 +82,28 @@ def features(sentence: str, concepts: Iterable[str], strength: float) -> set[str
     return found
 
 
-def sentences(
-    text: str, clusters: Sequence[Cluster], verdicts: Sequence[Verdict], cuts: Sequence[int]
-) -> list[tuple[int, int, set[str], float]]:
-    """Cut a text as the evidence was: (start, end, concepts, highest score) per sentence, and the whole if it is short."""
+def sentences(text: str, weighed: Weighed) -> list[tuple[int, int, int, set[str], float]]:
+    """Cut a text as the evidence was.
+
+    Returns:
+        (clause, start, end, concepts, highest rule score) per sentence in which the lexicon found something, and
+        once more for the whole, as clause -1, if it is short.
+    """
     concepts: dict[int, set[str]] = {}
     strength: dict[int, float] = {}
-    for cluster in clusters:
+    for cluster in weighed.clusters:
         concepts.setdefault(cluster.clause, set()).update(cluster.concepts)
-    for verdict in verdicts:
-        clause = clusters[verdict.cluster].clause
+    for verdict in weighed.verdicts:
+        clause = weighed.clusters[verdict.cluster].clause
         strength[clause] = max(strength.get(clause, 0.0), verdict.score)
     parts = []
     start = 0
-    for clause, cut in enumerate(cuts):
+    for clause, cut in enumerate(weighed.cuts):
         end = min(cut, len(text))
         if clause in concepts:
-            parts.append((start, end, concepts[clause], strength.get(clause, 0.0)))
+            parts.append((clause, start, end, concepts[clause], strength.get(clause, 0.0)))
         start = end
     if len(text) <= _SHORT_NOTE and len(parts) > 1:
-        everything = set().union(*concepts.values())
-        parts.append((0, len(text), everything, max(strength.values(), default=0.0)))
+        everything: set[str] = set().union(*concepts.values())
+        parts.append((-1, 0, len(text), everything, max(strength.values(), default=0.0)))
     return parts

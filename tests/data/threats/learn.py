@@ -24,7 +24,9 @@ from hermes_memory_core.safety.threats.rules import RuleSet
 from hermes_memory_core.safety.threats.tone import Tone, features, scale, sentences
 
 HERE = Path(__file__).parent
-TARGET = HERE.parent.parent.parent / "hermes_memory_core" / "safety" / "threats" / "tables" / "tone.toml"
+TARGET = (
+    HERE.parent.parent.parent / "hermes_memory_core" / "safety" / "threats" / "tables" / "tone.toml"
+)
 RULES = RuleSet.default()
 FOLDS, EPOCHS, RATE, DECAY = 4, 40, 0.3, 1.0
 BACKGROUND = 0.25
@@ -52,8 +54,10 @@ def parts(text: str) -> list[set[str]]:
     """Features of every sentence of a note, as the scanner sees it."""
     view = fold(text)
     weighed = weigh(view.text, scanner._hits(view.text, RULES), RULES.evidence, RULES.less)
-    cut = sentences(view.text, weighed.clusters, weighed.verdicts, weighed.cuts)
-    found = [features(view.text[start:end], concepts, best) for start, end, concepts, best in cut]
+    cut = sentences(view.text, weighed)
+    found = [
+        features(view.text[start:end], concepts, best) for _, start, end, concepts, best in cut
+    ]
     return found or [features(view.text, (), 0.0)]
 
 
@@ -63,15 +67,28 @@ def samples(rows: list[dict[str, str]]) -> list[Sample]:
     for row in rows:
         found = parts(row["text"])
         if row["label"] == "hostile":
-            made.append((max(found, key=lambda part: sum(name[0] == "@" for name in part)), True, 1.0))
+            made.append(
+                (max(found, key=lambda part: sum(name[0] == "@" for name in part)), True, 1.0)
+            )
         else:
             made += [(part, False, 1.0) for part in found]
     return made
 
 
+def examples() -> list[Sample]:
+    """The rules' own examples count double: a test holds the scan to them."""
+    made: list[Sample] = []
+    for rule in (*RULES.evidence, *RULES.shapes):
+        made += [(part, False, 2.0) for text in rule.examples_against for part in parts(text)]
+    return made
+
+
 def fit(data: list[Sample]) -> tuple[dict[str, float], float]:
     counts = Counter(name for found, _, _ in data for name in found)
-    usable = [({name for name in found if counts[name] > 1}, label, weight) for found, label, weight in data]
+    usable = [
+        ({name for name in found if counts[name] > 1}, label, weight)
+        for found, label, weight in data
+    ]
     weights: dict[str, float] = defaultdict(float)
     squares: dict[str, float] = defaultdict(lambda: 1e-6)
     bias, bias_square = 0.0, 1e-6
@@ -98,7 +115,10 @@ def score(model: tuple[dict[str, float], float], text: str) -> float:
 
 
 def write(model: tuple[dict[str, float], float], review: float, warn: float) -> None:
-    buckets: dict[str, dict[float, list[str]]] = {"concepts": defaultdict(list), "words": defaultdict(list)}
+    buckets: dict[str, dict[float, list[str]]] = {
+        "concepts": defaultdict(list),
+        "words": defaultdict(list),
+    }
     for name, weight in model[0].items():
         rounded = round(weight, 1)
         if name[0] == "@":
@@ -114,14 +134,20 @@ def write(model: tuple[dict[str, float], float], review: float, warn: float) -> 
     ]
     for section, table in buckets.items():
         lines.append(f"\n[{section}]")
-        lines += [f'"{weight}" = "{" ".join(sorted(table[weight]))}"' for weight in sorted(table, reverse=True)]
+        lines += [
+            f'"{weight}" = "{" ".join(sorted(table[weight]))}"'
+            for weight in sorted(table, reverse=True)
+        ]
     TARGET.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def main() -> None:
     rows = notes("dev")
     random.Random(5).shuffle(rows)
-    extra: list[Sample] = [(part, False, BACKGROUND) for text in background() for part in parts(text)]
+    extra: list[Sample] = [
+        (part, False, BACKGROUND) for text in background() for part in parts(text)
+    ]
+    extra += examples()
     unseen: list[tuple[float, dict[str, str]]] = []
     for fold_number in range(FOLDS):
         learn = [row for index, row in enumerate(rows) if index % FOLDS != fold_number]

@@ -96,7 +96,9 @@ def test_split_payload_is_found_on_both_entries() -> None:
     ]
     assert [verdict(scan(entry)) for entry in entries] == ["clean"] * 4
     results = scan_entries(entries)
-    assert [verdict(found) for found in results] == ["clean", "review", "review", "clean"]
+    outcomes = [verdict(found) for found in results]
+    assert outcomes[0] == outcomes[3] == "clean"
+    assert {outcomes[1], outcomes[2]} <= {"review", "block"}
     first, second = results[1][0], results[2][0]
     assert entries[1][first.start : first.end] == "Ignore all"
     assert entries[2][second.start : second.end] == "previous instructions"
