@@ -6,11 +6,8 @@ import atexit
 import logging
 import os
 import threading
-import uuid
 import weakref
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Self, get_args
@@ -18,25 +15,21 @@ from typing import IO, TYPE_CHECKING, Any, Self, get_args
 from hermes_memory_core.config import LoadedConfig, Secrets, load_settings
 from hermes_memory_core.engine import status as status_page
 from hermes_memory_core.engine import transfer
-from hermes_memory_core.engine.attach import info_from, same_owner, scope_of
-from hermes_memory_core.engine.content import one_of, word
+from hermes_memory_core.engine.arguments import checked_id, one_of, word
 from hermes_memory_core.engine.forks import renew, renew_lock
 from hermes_memory_core.engine.moving import Moved
 from hermes_memory_core.engine.open_profile import OpenProfile
-from hermes_memory_core.engine.open_sessions import OpenSession
 from hermes_memory_core.engine.outbox import Outbox
 from hermes_memory_core.engine.roster import Place
-from hermes_memory_core.engine.runtime import is_alive
 from hermes_memory_core.engine.scopes import scope_for
 from hermes_memory_core.errors import HermesMemoryError, SessionNotFoundError, UsageError
 from hermes_memory_core.learning.llm import as_llm
 from hermes_memory_core.learning.titles import AutoTitles
 from hermes_memory_core.profiles import Profile, resolve_home, resolve_profile
-from hermes_memory_core.session import OnExit, Session, checked_id
+from hermes_memory_core.session import OnExit, Session
 from hermes_memory_core.storage.atomic import make_private_dir
 from hermes_memory_core.types import (
     LLM,
-    PROFILE_SCOPE,
     AgentContext,
     Decision,
     ForgetReceipt,
@@ -47,7 +40,6 @@ from hermes_memory_core.types import (
     Notice,
     Scope,
     SessionInfo,
-    StartReason,
 )
 
 if TYPE_CHECKING:
@@ -234,10 +226,19 @@ class Memory:
         scope = scope_for(self._profile.settings, source=source, user_id=user_id, chat_id=chat_id)
         if session_id is not None:
             checked_id(session_id)
-            found = self._attach(session_id, on_exit, scope)
+            found = self._profile.attach.find(session_id, scope)
             if found is not None:
-                return found
-        new_id = session_id or self._new_id()
+                return self._track(
+                    Session(
+                        self,
+                        self._profile,
+                        found.info,
+                        found.turns,
+                        on_exit,
+                        auto_title=found.auto_title,
+                    )
+                )
+        new_id = session_id or self._profile.attach.new_id()
         info = SessionInfo(
             id=new_id,
             lineage=new_id,
@@ -252,9 +253,7 @@ class Memory:
             scope=scope,
             started_at=self._profile.clock(),
         )
-        self._begin(info, "new", None)
-        if title:
-            info = replace(info, title=self._titled(info, title))
+        info = self._profile.attach.begin(info, title)
         return self._track(Session(self, self._profile, info, 0, on_exit))
 
     def resume(
@@ -463,76 +462,6 @@ class Memory:
     def _check(self) -> None:
         if self._closed:
             raise UsageError("This memory is closed.", hint="open it again: Memory.open(...)")
-
-    def _new_id(self) -> str:
-        moment = datetime.fromtimestamp(self._profile.clock(), UTC)
-        return f"{moment:%Y%m%d_%H%M%S}_{uuid.uuid4().hex[:8]}"
-
-    def _titled(self, info: SessionInfo, title: str) -> str | None:
-        history = self._profile.history
-        if history is None:
-            return title
-        try:
-            return history.set_title(info.id, title, dedupe=True)
-        except HermesMemoryError:  # nobody will hold this session: it must not stay open
-            self._profile.end_session(info, "exit")
-            raise
-
-    def _begin(self, info: SessionInfo, reason: StartReason, previous: SessionInfo | None) -> None:
-        """Make a session known to history, register and providers; the same for every way of beginning."""
-        self._register(info, reason)
-        self._profile.start_session(info, reason, previous)
-
-    def _register(self, info: SessionInfo, reason: StartReason, title: str | None = None) -> None:
-        """Make a session known to history (there with ``title``, if it has none of its own) and register, durably."""
-        history = self._profile.history
-        turns, cursor = 0, 0
-        if history is not None:
-            history.open_session(replace(info, title=info.title or title), reason=reason)
-            record = history.session(info.id)
-            turns = record.turn_count if record else 0
-            cursor = history.transcript_end(info.id)
-        self._profile.open_sessions.put(info, turn_number=turns, cursor=cursor)
-
-    def _attach(self, session_id: str, on_exit: OnExit, scope: Scope) -> Session | None:
-        """The session with this id, open or stored; None when there is no such session."""
-        row = self._profile.open_sessions.get(session_id)
-        if row is not None and not row.detached and not is_alive(row.holder):
-            self._profile.end_session(row.info, "crash")  # its process died; then it goes on
-            row = None
-        if row is None:
-            return self._resume(session_id, on_exit, scope)
-        return self._track(self._take_over(row, on_exit, scope))
-
-    def _take_over(self, row: OpenSession, on_exit: OnExit, scope: Scope) -> Session:
-        info = replace(row.info, scope=scope_of(row.info, self._profile.settings))
-        same_owner(info, scope)
-        ttl = self._profile.settings["memory"]["snapshot_ttl_s"]
-        if info != row.info or self._profile.clock() - row.last_seen > ttl:
-            # too old, or frozen before its owner's accounts were linked or isolation was switched on
-            self._profile.open_sessions.thaw(info.id)
-        self._profile.open_sessions.put(info)
-        session = Session(self, self._profile, info, row.turn_number, on_exit)
-        history = self._profile.history
-        stored = history.session(info.id) if history is not None and info.title is None else None
-        if stored is not None and stored.title:
-            session._named(info.lineage, stored.title)  # noqa: SLF001 - the two are one façade
-        return session
-
-    def _resume(self, session_id: str, on_exit: OnExit, scope: Scope) -> Session | None:
-        history = self._profile.history
-        known = history.session(session_id) if history is not None else None
-        if history is None or known is None:
-            return None
-        same_owner(info_from(known, self._place.name, self._profile.settings), scope)
-        record = history.resolve(session_id, scope=PROFILE_SCOPE)
-        row = self._profile.open_sessions.get(record.id)
-        if row is not None:
-            return self._track(self._take_over(row, on_exit, scope))
-        info = info_from(record, self._place.name, self._profile.settings)
-        same_owner(info, scope)
-        self._begin(info, "resume", None)
-        return self._track(Session(self, self._profile, info, record.turn_count, on_exit))
 
     def _track(self, session: Session) -> Session:
         with self._lock:

@@ -5,7 +5,6 @@ The public half of design.md section 10. The work is done by the engine; here is
 
 from __future__ import annotations
 
-import re
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Mapping
@@ -14,10 +13,12 @@ from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from hermes_memory_core.engine.arguments import word
 from hermes_memory_core.engine.calls import describe
-from hermes_memory_core.engine.content import clean, flatten, messages_from, turn_messages, word
+from hermes_memory_core.engine.content import clean, flatten, messages_from, turn_messages
 from hermes_memory_core.engine.fence import FenceScrubber, strip_fences
 from hermes_memory_core.engine.recall import NOTHING, Gathered
+from hermes_memory_core.engine.texts import ask_all
 from hermes_memory_core.engine.tools import Toolbox, failure
 from hermes_memory_core.engine.trivial import is_trivial
 from hermes_memory_core.errors import HermesMemoryError, UsageError
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from hermes_memory_core.memory import Memory
 
 OnExit = Literal["end", "detach"]
-_ID = re.compile(r"[^\x00-\x1f\x7f/\\\ud800-\udfff]{1,128}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,14 @@ class Session:
     """
 
     def __init__(
-        self, memory: Memory, profile: OpenProfile, info: SessionInfo, turns: int, on_exit: OnExit
+        self,
+        memory: Memory,
+        profile: OpenProfile,
+        info: SessionInfo,
+        turns: int,
+        on_exit: OnExit,
+        *,
+        auto_title: str | None = None,
     ) -> None:
         self._memory = memory
         self._profile = profile
@@ -85,7 +92,7 @@ class Session:
         self._prompt: str | None = None
         self._toolbox: Toolbox | None = None
         self._turn_id: str | None = None
-        self._auto_title: tuple[str, str] | None = None
+        self._auto_title = (info.lineage, auto_title) if auto_title else None
         """Lineage and its title, when no person gave it."""
         self._may_name = True
         self._ended = False
@@ -245,16 +252,13 @@ class Session:
         """Text that providers want kept, for the prompt of the host's summary; "" when there is none."""
         with self._lock:
             self._check()
-            seconds = self._profile.deadlines["before_compression_s"]
-            values = messages_from(messages)
-            parts = []
-            for provider in self._profile.roster.everyone:
-                outcome = provider.call(
-                    "before_compression", seconds, session=self._info, messages=values
-                )
-                if outcome.ok and isinstance(outcome.value, str) and outcome.value.strip():
-                    parts.append(outcome.value.strip())
-            return "\n\n".join(parts)
+            return ask_all(
+                self._profile.roster.everyone,
+                "before_compression",
+                self._profile.deadlines["before_compression_s"],
+                session=self._info,
+                messages=messages_from(messages),
+            )
 
     def compressed(self, summary: str) -> str:
         """The host compressed the conversation: go on as a child of the same lineage, with a fresh snapshot.
@@ -417,13 +421,12 @@ class Session:
         return self._turn_id
 
     def _collect_blocks(self) -> str:
-        seconds = self._profile.deadlines["system_block_s"]
-        blocks = []
-        for provider in self._profile.roster.everyone:
-            outcome = provider.call("system_block", seconds, session=self._info)
-            if outcome.ok and isinstance(outcome.value, str) and outcome.value.strip():
-                blocks.append(outcome.value.strip())
-        return "\n\n".join(blocks)
+        return ask_all(
+            self._profile.roster.everyone,
+            "system_block",
+            self._profile.deadlines["system_block_s"],
+            session=self._info,
+        )
 
     def _gather(self, query: str, number: int) -> Gathered:
         deadlines = self._profile.deadlines
@@ -518,7 +521,7 @@ class Session:
             StoreError: The next session could not be written; this one goes on as it was.
         """
         old, title = self._info, self.info.title
-        new_id = self._memory._new_id()  # noqa: SLF001
+        new_id = self._profile.attach.new_id()
         start: StartReason = reason if reason in ("reset", "branch", "compression") else "new"
         fresh = replace(
             old,
@@ -529,7 +532,7 @@ class Session:
             # after its parent also when the clock was put back: the newest of a lineage is the live one
             started_at=max(self._profile.clock(), old.started_at + 0.001),
         )
-        self._memory._register(fresh, start, title if same_lineage else None)  # noqa: SLF001
+        self._profile.attach.register(fresh, start, title if same_lineage else None)
         self._profile.end_session(old, reason)
         self._info = fresh
         self._turns = 0
@@ -538,22 +541,3 @@ class Session:
         self._toolbox = None
         self._turn_id = None
         self._profile.start_session(fresh, start, old)
-
-
-def checked_id(session_id: Any) -> str:
-    """A session id that can be a file name.
-
-    Raises:
-        UsageError: It is empty, too long, or has a separator or control character in it.
-    """
-    if (
-        not isinstance(session_id, str)
-        or not _ID.fullmatch(session_id)
-        or session_id.strip(". ") == ""
-    ):
-        raise UsageError(
-            f"{session_id!r:.80} cannot be a session id: 1 to 128 characters without /, \\ or control "
-            "characters.",
-            hint="leave `session_id` out to get a new one",
-        )
-    return session_id

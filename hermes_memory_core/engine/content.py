@@ -6,8 +6,7 @@ store and every provider holds the same words.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from hermes_memory_core.engine.fence import strip_fences
@@ -72,35 +71,6 @@ def clean(text: str) -> str:
     except UnicodeEncodeError:
         text = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     return text
-
-
-def word(value: Any, name: str) -> str | None:
-    """A short value of a session (source, ids, cwd …) as every store can hold it; "" counts as None.
-
-    Raises:
-        UsageError: It is neither text, a number, nor a path.
-    """
-    if value is None or value == "":
-        return None
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)  # chat services number their users and chats
-    if isinstance(value, os.PathLike):
-        value = os.fspath(value)
-    if not isinstance(value, str):
-        raise UsageError(f"`{name}` must be text, not {type(value).__name__}; nothing was changed.")
-    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def one_of(value: Any, words: Sequence[str], name: str) -> None:
-    """Refuse a value that is none of the words.
-
-    Raises:
-        UsageError: It is none of them; nothing was changed.
-    """
-    if value not in words:
-        raise UsageError(
-            f"`{name}` cannot be {value!r:.40}: it is one of {', '.join(words)}; nothing was changed."
-        )
 
 
 def turn_messages(

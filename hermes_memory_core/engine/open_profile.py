@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hermes_memory_core.config import LoadedConfig, Secrets
+from hermes_memory_core.engine.attach import Attach
 from hermes_memory_core.engine.calls import Provider
 from hermes_memory_core.engine.delivery import Delivery
 from hermes_memory_core.engine.figures import Figures
@@ -102,6 +103,7 @@ class OpenProfile:
         self.notices = Notices(self.runtime, notify)
         self.crowd = Crowd(self.settings, self.notices.tell)
         self.open_sessions = OpenSessions(self.runtime)
+        self.attach = Attach(self)
         self.handover = HandOver(self)
         self.figures = Figures(self.runtime)
         limits = self.settings["memory"]["outbox"]
