@@ -21,8 +21,9 @@ from .transcript import Event, finite, messages_in, plain, read_lines, session_i
 from .writer import Written
 
 PREVIEW_CHARS: Final = 60
-_YIELD_EVERY: Final = 8
-"""Texts read before other threads get the interpreter: an appending thread waits about half a millisecond."""
+_TOGETHER: Final = 4
+"""Rows held back before they are inserted. SQLite lets other threads run for each row; between two insertions an
+appending thread waits for the interpreter, a quarter of a millisecond with so few."""
 
 
 @dataclass(slots=True)
@@ -227,6 +228,8 @@ class Applier:
         at = finite(event.get("at"), 0.0)
         for fields in messages_in(event):
             row = self._row(cursor, fields, number, at)
+            if len(self._rows) >= _TOGETHER:
+                self._flush()
             self._rows.append(row)
             self._highest = max(self._highest, row.id)
             cursor.last_active = max(cursor.last_active, row.ts)
@@ -324,9 +327,7 @@ class Applier:
                 row = replace(row, id=reserve_ids(self._db, 1)[0])
             seen.add(row.id)
             fresh.append(row)
-        for start in range(0, len(fresh), _YIELD_EVERY):
-            # SQLite lets other threads in for each row: an appending one waits for so many texts at most
-            self._index.add(fresh[start : start + _YIELD_EVERY])
+        self._index.add(fresh)
         self.added += len(fresh)
         by_key = {cursor.key: cursor for cursor in self._cursors.values()}
         for row in fresh:

@@ -34,6 +34,12 @@ class MessageIds:
         Raises:
             StoreError: The counter cannot be reached.
         """
+        with self._lock:
+            block = self._blocks[0] if self._blocks else range(0)
+            if len(block) > count:  # nearly always
+                self._used = True
+                self._blocks[0] = block[count:]
+                return list(block[:count])
         taken: list[int] = []
         while True:
             with self._lock:

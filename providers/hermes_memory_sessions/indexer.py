@@ -25,9 +25,9 @@ from .search import Index
 from .transcript import SUFFIX, file_names, session_of
 from .writer import Transcripts, Written
 
-BATCH: Final = 128
+BATCH: Final = 256
 """Lines per transaction: some 30 ms of indexing, the longest another process waits."""
-LINGER_S: Final = 0.05
+LINGER_S: Final = 0.2
 """How long the background thread lets a batch grow."""
 QUEUE: Final = 4096
 """Lines that may wait before writers do."""

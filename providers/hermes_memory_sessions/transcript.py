@@ -135,9 +135,11 @@ def encode(item: Event) -> tuple[bytes, Event]:
         ) from error
 
 
+_encoded = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
 def _dump(item: Event) -> bytes:
-    text = json.dumps(item, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.encode("utf-8") + b"\n"
+    return f"{_encoded(item)}\n".encode()
 
 
 def fill(item: Event | None, length: int) -> bytes:

@@ -62,6 +62,7 @@ class _Handle:
     session_id: str
     lock: threading.Lock = field(default_factory=threading.Lock)
     path: Path = field(default_factory=Path)
+    name: str = ""
     descriptor: int = -1
     inode: int = 0
     end: int = -1
@@ -146,21 +147,22 @@ class Transcripts:
             StoreError: The system refused otherwise; the file is as it was.
         """
         with self._locked(session_id, create=True) as handle:
-            fresh = handle.end == 0
-            lines = [encode(item) for item in ([opening()] if fresh else []) + list(items)]
             start = handle.end
-            with _translate(handle.path):
-                self._write(handle, b"".join(raw for raw, _ in lines))
+            fresh = start == 0
+            lines = [encode(item) for item in ([opening(), *items] if fresh else items)]
+            try:
+                self._write(handle, b"".join([raw for raw, _ in lines]))
                 if fresh:
                     sync_dir(self.folder)
+            except OSError:
+                with _translate(handle.path):
+                    raise
             written, offset = [], start
+            name, inode = handle.name, handle.inode
             for raw, item in lines:
-                written.append(
-                    Written(
-                        handle.path.name, handle.inode, offset, offset + len(raw), item, session_id
-                    )
-                )
-                offset += len(raw)
+                end = offset + len(raw)
+                written.append(Written(name, inode, offset, end, item, session_id))
+                offset = end
             return written
 
     def rewrite(self, session_id: str, change: Callable[[Line, bytes], bytes]) -> str | None:
@@ -269,12 +271,11 @@ class Transcripts:
                 if handle.descriptor < 0:
                     return
             flock.lock(handle.descriptor, handle.path)
-            status = os.fstat(handle.descriptor)
             try:
-                same = handle.path.stat().st_ino == status.st_ino
+                status = os.stat(handle.path)  # noqa: PTH116 - a third of what Path.stat takes
             except FileNotFoundError:
-                same = False
-            if same:
+                status = None
+            if status is not None and status.st_ino == handle.inode:
                 if status.st_size != handle.end:
                     with _translate(handle.path):
                         handle.end = self._settle(handle.path, handle.descriptor)
@@ -295,16 +296,17 @@ class Transcripts:
                 with _translate(path):
                     flags = os.O_RDWR | os.O_APPEND | (os.O_CREAT if create else 0)
                     handle.descriptor = open_private(path, flags)
-                handle.path, handle.inode = path, os.fstat(handle.descriptor).st_ino
+                handle.path, handle.name = path, name
+                handle.inode = os.fstat(handle.descriptor).st_ino
                 handle.end = -1
                 return
 
     def _write(self, handle: _Handle, data: bytes) -> None:
         start = handle.end
         try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(handle.descriptor, view) :]
+            done = os.write(handle.descriptor, data)
+            while done < len(data):
+                done += os.write(handle.descriptor, memoryview(data)[done:])
             flock.sync(handle.descriptor)
         except BaseException:
             with suppress(
