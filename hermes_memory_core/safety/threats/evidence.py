@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from hermes_memory_core.safety.threats.lexicon import Hit
@@ -56,8 +56,19 @@ _COMPANY = 0.7
 _LEAST = 1.5
 # A clause with none of these is no order, whatever else it says.
 _CORE = ACTIONS | frozenset(
-    "conceal kept serve excuse admin stock alertme silent unrestricted system_override forged persist c2 void vanish "
-    "you_are_now".split()
+    (
+        "conceal",
+        "kept",
+        "serve",
+        "excuse",
+        "admin",
+        "stock",
+        "alertme",
+        "silent",
+        "unrestricted",
+        "system_override",
+    )
+    + ("forged", "persist", "c2", "void", "vanish", "you_are_now")
 )
 # What an action means when it is negated; actions not listed here are then no order at all.
 NEGATED = {"tell": "conceal", "follow": "dismiss", "ask": "disable"}
@@ -151,7 +162,7 @@ def weigh(
                 start, end = _span(cluster, rule)
                 score = _gain(rule, cluster.concepts, near)
                 if score >= _LEAST:
-                    score -= _doubt(cluster, near, rule, less, inside(quotes, start, end))
+                    score -= _doubt(cluster, near, rule, less, _inside(quotes, start, end))
                 if score > 0:
                     found.append(Verdict(rule, score, start, end, index, cluster.lang))
     return Weighed(_in_company(found), clusters, cuts, quotes)
@@ -223,7 +234,7 @@ def _in_company(found: list[Verdict]) -> list[Verdict]:
     return result
 
 
-def inside(quotes: Sequence[tuple[int, int]], start: int, end: int) -> bool:
+def _inside(quotes: Sequence[tuple[int, int]], start: int, end: int) -> bool:
     index = bisect_right(quotes, (start, _FAR)) - 1
     return index >= 0 and quotes[index][0] <= start and end <= quotes[index][1] + 1
 

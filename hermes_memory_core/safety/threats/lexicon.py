@@ -96,15 +96,13 @@ class Lexicon:
         """Build from ``{language: {concept: "word, phrase, stem*, two ~ parts"}}``."""
         lexicon = cls()
         for lang, concepts in tables.items():
+            pairs = _pairs(concepts.get(VARIANTS, ""))
             for concept, words in concepts.items():
                 if concept == VARIANTS:
                     continue
-                pairs = [
-                    pair.split("=") for pair in concepts.get(VARIANTS, "").split(",") if "=" in pair
-                ]
-                for phrase in words.split(","):
-                    plain = fold(" ".join(phrase.split())).text
-                    for spelling in _spellings(plain, pairs) if plain else ():
+                # One fold for the whole list: folding phrase by phrase would cost most of the loading time.
+                for plain in fold(" ".join(words.split())).text.split(","):
+                    for spelling in _spellings(plain.strip(), pairs):
                         lexicon._add(spelling, concept, lang)
         lexicon.stem_sizes = tuple(sorted({len(stem) for stem in lexicon.stems}, reverse=True))
         for index in lexicon.pairs.values():
@@ -168,9 +166,11 @@ class Lexicon:
             after = words[index + 1] if index + 1 < len(words) else ""
             if after not in entry.next_word and not entry.after_gap and not entry.loose:
                 start, end = matches[index].span()
-                for phrase in entry.alone:
-                    if phrase.concept != "none":
-                        hits.append(Hit(start, end, phrase.concept, phrase.lang))
+                hits += [
+                    Hit(start, end, phrase.concept, phrase.lang)
+                    for phrase in entry.alone
+                    if phrase.concept != "none"
+                ]
                 continue
             best, found = _longest(entry, words, index)
             for last, phrase, solid in found:
@@ -283,12 +283,18 @@ def _jumble(word: str) -> str:
     return word[0] + "".join(sorted(word[1:-1])) + word[-1] + "~"
 
 
-def _spellings(phrase: str, pairs: Iterable[Sequence[str]]) -> list[str]:
+def _pairs(variants: str) -> list[tuple[str, str]]:
+    folded = fold(" ".join(variants.split())).text.split(",")
+    halves = [pair.strip().partition("=") for pair in folded]
+    return [(ours, theirs) for ours, sign, theirs in halves if sign]
+
+
+def _spellings(phrase: str, pairs: Iterable[tuple[str, str]]) -> list[str]:
     """The phrase and the phrase as people elsewhere write it."""
-    spellings = [phrase]
+    spellings = [phrase] if phrase else []
     for ours, theirs in pairs:
-        ours, theirs = fold(ours.strip()).text, fold(theirs.strip()).text
-        spellings += [known.replace(ours, theirs) for known in spellings if ours in known]
+        if ours in phrase:
+            spellings += [known.replace(ours, theirs) for known in spellings]
     return spellings
 
 

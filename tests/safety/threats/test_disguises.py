@@ -99,7 +99,8 @@ def test_split_payload_is_found_on_both_entries() -> None:
     outcomes = [verdict(found) for found in results]
     assert outcomes[0] == outcomes[3] == "clean"
     assert {outcomes[1], outcomes[2]} <= {"review", "block"}
-    first, second = results[1][0], results[2][0]
+    first = next(found for found in results[1] if found.id == "override_rules")
+    second = next(found for found in results[2] if found.id == "override_rules")
     assert entries[1][first.start : first.end] == "Ignore all"
     assert entries[2][second.start : second.end] == "previous instructions"
     assert "split" in first.reason
