@@ -96,7 +96,7 @@ def ours(url: str, home: Path):
         timed(number, lambda: session.begin_turn(user), lambda: session.end_turn(user, assistant))
 
     def end() -> int:
-        memory.flush(20.0, force=True)  # as `hermes memory outbox retry` does
+        memory.flush(20.0, force=True)  # as `hermes memory outbox flush` does
         pending = memory.status()["outbox"]["pending"]
         memory.close()
         return int(pending)
