@@ -20,7 +20,6 @@ from hermes_memory_core.engine.forks import renew, renew_lock
 from hermes_memory_core.engine.moving import Moved
 from hermes_memory_core.engine.open_profile import OpenProfile
 from hermes_memory_core.engine.outbox import Outbox
-from hermes_memory_core.engine.roster import Place
 from hermes_memory_core.engine.scopes import scope_for
 from hermes_memory_core.errors import HermesMemoryError, SessionNotFoundError, UsageError
 from hermes_memory_core.learning.llm import as_llm
@@ -107,7 +106,7 @@ class Memory:
             allow_environment=config.plain["security"]["allow_environment_secrets"],
         )
         opened = OpenProfile(
-            Place(place.name, place.path),
+            place,
             config,
             secrets,
             clock=clock,

@@ -6,7 +6,6 @@ session on the way from start to end; knows nothing of the host's side of the AP
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import threading
 import time
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from hermes_memory_core.config import LoadedConfig, Secrets
 from hermes_memory_core.engine.attach import Attach
 from hermes_memory_core.engine.calls import Provider
+from hermes_memory_core.engine.contexts import Services
 from hermes_memory_core.engine.delivery import Delivery
 from hermes_memory_core.engine.figures import Figures
 from hermes_memory_core.engine.handover import HandOver
@@ -25,11 +25,12 @@ from hermes_memory_core.engine.notices import Notices
 from hermes_memory_core.engine.open_sessions import OpenSession, OpenSessions
 from hermes_memory_core.engine.outbox import Outbox, OutboxLimits, dump_write
 from hermes_memory_core.engine.recall import Gatherer
-from hermes_memory_core.engine.roster import Place, Roster, Services
+from hermes_memory_core.engine.roster import Roster
 from hermes_memory_core.engine.runtime import Runtime
 from hermes_memory_core.engine.scopes import Crowd
 from hermes_memory_core.engine.spill import Spill, SpillSettings
 from hermes_memory_core.errors import StoreError
+from hermes_memory_core.profiles import Profile
 from hermes_memory_core.types import (
     LLM,
     Decision,
@@ -75,7 +76,7 @@ class OpenProfile:
 
     def __init__(
         self,
-        place: Place,
+        place: Profile,
         config: LoadedConfig,
         secrets: Secrets,
         *,
@@ -342,10 +343,12 @@ class OpenProfile:
         )
 
     def _breaker_changed(self, provider: Provider, opened: bool) -> None:
-        with contextlib.suppress(
-            StoreError
-        ):  # logged where it is raised; the call itself must go on
+        try:
             self.figures.save_breaker(provider)
+        except (
+            StoreError
+        ) as error:  # another process asks once more than it needs; this call goes on
+            logger.warning("the breaker of %s could not be kept: %s", provider.name, error.message)
         key = f"provider_degraded:{provider.name}"
         if opened and provider.breaker is not None:
             try:
@@ -387,7 +390,7 @@ class OpenProfile:
             self.figures.save(self.roster.loaded, force=True)
         except (
             StoreError
-        ) as error:  # what matters is on the disk; the files must be let go all the same
+        ) as error:  # what matters is on the disk; the files are let go all the same
             logger.warning("closing: %s", error.message)
         finally:
             self.roster.close(seconds)

@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import pluggy
@@ -21,44 +20,20 @@ import pluggy
 from hermes_memory_core.config import LoadedConfig, Secrets
 from hermes_memory_core.engine.breaker import Breaker
 from hermes_memory_core.engine.calls import Provider, describe
+from hermes_memory_core.engine.contexts import Contexts, Services
 from hermes_memory_core.engine.figures import Figures
 from hermes_memory_core.engine.pool import Pool
 from hermes_memory_core.errors import ConfigError, PluginLoadError, StoreError
 from hermes_memory_core.hookspecs import PROJECT, ProviderSpec
 from hermes_memory_core.plugins.discover import BUILT_IN_NAMES, FoundPlugin, discover
 from hermes_memory_core.plugins.load import Loaded, PluginStatus, default_hint, load
-from hermes_memory_core.types import (
-    LLM,
-    Decision,
-    NoteWrite,
-    Notice,
-    ProviderContext,
-)
+from hermes_memory_core.profiles import Profile
+from hermes_memory_core.types import Notice
 
 logger = logging.getLogger(__name__)
 
 LOAD_TIMEOUT_S = 10.0
 """How long an external provider may take to be imported and constructed. Large SDKs need two or three seconds."""
-
-
-@dataclass(frozen=True)
-class Services:
-    """What every provider's context carries besides its own settings."""
-
-    clock: Callable[[], float]
-    redact: Callable[[str], str]
-    tell: Callable[[Notice], None]
-    notes_changed: Callable[[NoteWrite], None]
-    approve: Callable[[NoteWrite], Decision]
-    llm: LLM | None = None
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where the profile is."""
-
-    name: str
-    path: Path
 
 
 @dataclass
@@ -76,7 +51,7 @@ class Roster:
         no_plugins: The safe mode: no external provider at all.
     """
 
-    place: Place
+    place: Profile
     config: LoadedConfig
     secrets: Secrets
     services: Services
@@ -97,6 +72,7 @@ class Roster:
         self.external_tried = False
         """Whether loading the external provider was attempted."""
         self._stores: Mapping[str, Any] | None = None
+        self._contexts = Contexts(self.place, self.config, self.secrets, self.services)
 
     # ------------------------------------------------------------ who is there
 
@@ -161,7 +137,7 @@ class Roster:
         if self.no_plugins:
             return None
         name = self.config.plain["memory"]["provider"]
-        classes = {in_process_name(kind): kind for kind in self.in_process}
+        classes = self._classes
         if not name and len(classes) > 1:
             names = ", ".join(classes)
             raise ConfigError(
@@ -175,9 +151,7 @@ class Roster:
                 self._refuse_second(other, kind, name)
         if not name:
             return None
-        if name in classes:
-            return _made_up(name, classes[name]), classes[name]
-        return self._installed(name)
+        return self._find(name)
 
     def borrow(self, name: str) -> Provider:
         """A provider by name for one command (export, migration, check), seated or not.
@@ -189,16 +163,10 @@ class Roster:
         for provider in self._loaded:
             if provider.name == name:
                 return provider
-        classes = {in_process_name(kind): kind for kind in self.in_process}
-        plugin: FoundPlugin | None
-        if name in classes:
-            plugin = _made_up(name, classes[name])
-        else:
-            installed = self._installed(name)
-            plugin = installed[0] if installed else None
-        provider_or_none = self._load(plugin, classes.get(name)) if plugin else None
-        if provider_or_none is not None:
-            return provider_or_none
+        found = self._find(name)
+        borrowed = self._load(*found) if found else None
+        if borrowed is not None:
+            return borrowed
         why = next((one for one in reversed(self.failures) if one.name == name), None)
         raise PluginLoadError(
             f"`{name}` cannot be used: {why.error if why else 'it is not installed'}.",
@@ -220,7 +188,19 @@ class Roster:
             return bool(memory["memory_enabled"] or memory["user_profile_enabled"])
         return bool(memory["history_enabled"]) if name == "sessions" else True
 
-    def _installed(self, name: str) -> tuple[FoundPlugin, None] | None:
+    @cached_property
+    def _classes(self) -> Mapping[str, type]:
+        return {in_process_name(kind): kind for kind in self.in_process}
+
+    def _find(self, name: str) -> tuple[FoundPlugin, type | None] | None:
+        """An external provider by name: the host's own class, or what is installed; not imported."""
+        kind = self._classes.get(name)
+        if kind is not None:
+            return _made_up(name, kind), kind
+        plugin = self._installed(name)
+        return (plugin, None) if plugin is not None else None
+
+    def _installed(self, name: str) -> FoundPlugin | None:
         installed = {plugin.name: plugin for plugin in discover() if not plugin.built_in}
         if name in self.config.plain["plugins"]["disabled"]:
             self._note(
@@ -243,7 +223,7 @@ class Roster:
                 )
             )
             return None
-        return plugin, None
+        return plugin
 
     def _load_built_ins(self) -> list[Provider]:
         found = {plugin.name: plugin for plugin in discover() if plugin.built_in}
@@ -258,8 +238,8 @@ class Roster:
         def run() -> Loaded | PluginStatus:
             return load(
                 plugin,
-                self._context,
-                lambda found: self._raw_config(plugin.name, found),
+                self._contexts.make,
+                lambda found: self._contexts.raw_config(plugin.name, found),
                 provider_class=kind,
             )
 
@@ -320,40 +300,6 @@ class Roster:
         self._loaded.append(provider)
         self._register(provider)
         return provider
-
-    def _context(self, name: str, config: Any) -> ProviderContext:
-        services = self.services
-        return ProviderContext(
-            name=name,
-            home=self.place.path,
-            data_dir=self.place.path / "providers" / re.sub(r"[^A-Za-z0-9_.-]", "_", name),
-            profile=self.place.name,
-            config=config,
-            settings=self.config.plain,
-            secrets=self.secrets.for_provider(name, self._secret_fields(name, None)),
-            logger=logging.getLogger(f"hermes_memory.providers.{name}"),
-            llm=services.llm,
-            clock=services.clock,
-            redact=services.redact,
-            notify=services.tell,
-            notes_changed=services.notes_changed,
-            approve=services.approve,
-        )
-
-    def _raw_config(self, name: str, kind: Any) -> Mapping[str, Any]:
-        raw = self.config.provider_config(name)
-        wanted = self._secret_fields(name, getattr(kind, "Config", None))
-        secrets = self.secrets.for_provider(name, wanted)
-        fields = getattr(getattr(kind, "Config", None), "model_fields", {})
-        return {**raw, **{key: value for key, value in secrets.items() if key in fields}}
-
-    def _secret_fields(self, name: str, model: Any) -> set[str]:
-        """Field names of ``.env`` lines with this provider's prefix, and all fields of its Config."""
-        prefix = re.sub(r"[^A-Z0-9]+", "_", name.upper()) + "_"
-        found = {
-            key[len(prefix) :].lower() for key in self.secrets.names() if key.startswith(prefix)
-        }
-        return found | set(getattr(model, "model_fields", {}))
 
     def _refuse_second(self, name: str, kind: type, active: str) -> None:
         plugin = _made_up(name, kind)

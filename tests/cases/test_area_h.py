@@ -107,14 +107,15 @@ def test_h04_no_command_is_harmed_by_a_plugin_that_cannot_be_imported(home, site
 
 
 @pytest.mark.parametrize("case", ["import error", "exit", "generator exit", "syntax"])
-def test_h04_a_note_is_written_all_the_same_and_the_plugin_is_named(home, site, hermes, case):
-    site.add("sea", RAISING[case])
+def test_h04_a_note_is_written_without_the_plugin_and_a_check_names_it(home, site, hermes, case):
+    module = site.add("sea", RAISING[case])
     use(home, "sea")
-    code, _, err = hermes("memory", "add", "The ferry leaves at nine")
-    assert code == 0
-    assert "`sea`" in err
-    assert "hermes plugins remove sea" in err
+    assert hermes("memory", "add", "The ferry leaves at nine")[0] == 0
+    assert module not in sys.modules
     assert "ferry" in hermes("memory", "list")[1]
+    _, out, err = hermes("memory", "status", "--check")
+    assert "sea" in out
+    assert "hermes plugins check sea" in out + err
 
 
 @pytest.mark.process
