@@ -31,9 +31,10 @@ _TAG = re.compile(r"<[/!a-zA-Z][^<>]{0,200}>")
 _URL = re.compile(r"(?:[a-zA-Z][a-zA-Z0-9+.-]{1,15}://|www\.)[!-~]+")
 _MAIL = re.compile(r"[A-Za-z0-9._+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,5}")
 _PATH = re.compile(
-    r"(?<![\w/\\])(?:[A-Za-z]:)?(?:~|\.{1,2})?"
-    r"(?:[/\\][A-Za-z0-9_.@+-]+(?:[/\\][A-Za-z0-9_.@+-]+)*[/\\]?"
-    r"|[A-Za-z0-9_.@+-]+(?:[/\\][A-Za-z0-9_.@+-]+)*[/\\][A-Za-z0-9_@+-]*\.[A-Za-z0-9]{1,8}(?![\w.]))"
+    r"(?<![\w./\\@+-])(?:[A-Za-z]:)?(?:~|\.{1,2})?"
+    r"(?:(?:[/\\][A-Za-z0-9_.@+-]{1,80}){1,16}[/\\]?"
+    r"|[A-Za-z0-9_.@+-]{1,80}(?:[/\\][A-Za-z0-9_.@+-]{1,80}){0,16}"
+    r"[/\\][A-Za-z0-9_@+-]{0,80}\.[A-Za-z0-9]{1,8}(?![\w.]))"
 )
 _MARKUP = re.compile(r"^[ \t]*(?:#{1,6}|[-*+>]|\d{1,3}[.)])[ \t]+", re.MULTILINE)
 _END = re.compile(r"[\r\n]+|(?<=[.!?…])[\"'”’)\]]?\s+|[。！？؟।]+")
@@ -147,7 +148,7 @@ def _weight(text: str) -> int:
     if _is_dense(text):
         return sum(character.isalnum() for character in text)
     words = [word for word in _words(text) if word not in phrases.WEAK]
-    long_enough = sum(len(word) for word in words) >= 3
+    long_enough = sum(character.isalnum() for word in words for character in word) >= 3
     # one plain word of its own ("Docker") is a name where nothing better is found
     return (len(_words(text)) if len(words) > 1 else 2 * len(words)) if long_enough else 0
 

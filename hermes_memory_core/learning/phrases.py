@@ -9,7 +9,7 @@ from typing import Final
 
 LEADING: Final = """
 hi hello hey hiya hey_there hi_there hello_there good_morning good_afternoon good_evening greetings dear_all hi_all ok okay so
-well um yes thanks thank_you thank_you_very_much many_thanks thanks_in_advance please pls kindly quick_question i_have_a_question
+well um yes thanks thanks_a_lot thank_you thank_you_very_much thank_you_so_much many_thanks thanks_in_advance please pls kindly quick_question i_have_a_question
 i_have_a_quick_question one_question another_question question hope_you_are_well i_hope_you_are_well how_are_you
 how_are_you_doing sorry excuse_me sorry_to_bother_you by_the_way also now first again maybe
 can_you can_you_please could_you could_you_please would_you would_you_please will_you can_we could_we can_i could_i may_i
@@ -82,7 +82,7 @@ TRAILING_DENSE: Final = """
 教えて 教えてください 教えて下さい 教えてくれませんか 教えてもらえますか 教えていただけますか を教えて を教えてください を教えて下さい を教えてくれませんか について教えて について教えてください
 について説明して について説明してください を説明して を説明してください してください して下さい してほしい してくれませんか してもらえますか お願いします をお願いします お願いできますか をお願いできますか
 ですか ますか でしょうか はどうすればいいですか はどうすればいい って何ですか とは何ですか とは何 は何ですか ください 下さい か
-알려줘 알려주세요 알려_줘 알려_주세요 알려줄래 알려주실래요 를_알려줘 을_알려줘 를_알려주세요 을_알려주세요 에_대해_알려줘 에_대해_알려주세요 에_대해_설명해줘 에_대해_설명해_주세요 설명해줘
+알려줘 알려주세요 알려_줘 알려_주세요 알려줄래 알려주실래요 를_알려줘 을_알려줘 를_알려주세요 을_알려주세요 를_알려_주세요 을_알려_주세요 에_대해_알려줘 에_대해_알려주세요 에_대해_설명해줘 에_대해_설명해_주세요 설명해줘
 설명해_줘 설명해주세요 설명해_주세요 도와줘 도와주세요 도와_줘 도와_주세요 해줘 해_줘 해주세요 해_주세요 부탁해 부탁해요 부탁드려요 부탁드립니다 부탁합니다 인가요 무엇인가요 뭐야 뭐예요 요
 ครับ ค่ะ คะ นะครับ นะคะ หน่อย หน่อยครับ หน่อยค่ะ หน่อยได้ไหม ได้ไหม ได้ไหมครับ ได้ไหมคะ ไหม ไหมครับ ไหมคะ ด้วย ด้วยครับ ด้วยค่ะ ให้หน่อย
 """
