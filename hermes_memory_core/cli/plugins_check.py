@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
-import os
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -17,6 +14,7 @@ from hermes_memory_core.cli import exits, output
 from hermes_memory_core.cli.base import Command
 from hermes_memory_core.cli.state import State
 from hermes_memory_core.errors import UsageError
+from hermes_memory_core.plugins.child import NoAnswer, answer_with, ask
 
 if TYPE_CHECKING:
     from hermes_memory_core.plugins.probe import Probe
@@ -71,22 +69,20 @@ def conformance(name: str) -> dict[str, Any]:
             "text": "The conformance report is not part of this installation.",
             "data": None,
         }
-    command = [sys.executable, "-P", "-m", "hermes_memory_core.cli.plugins_check", name]
     try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            timeout=REPORT_TIMEOUT_S,
-            check=False,
-            stdin=subprocess.DEVNULL,
+        answer: dict[str, Any] = ask(
+            "hermes_memory_core.cli.plugins_check", name, timeout_s=REPORT_TIMEOUT_S
         )
-        answer: dict[str, Any] = json.loads(done.stdout.decode("utf-8").splitlines()[-1])
-    except subprocess.TimeoutExpired:
-        text = f"The conformance report took longer than {REPORT_TIMEOUT_S:.0f} s and was stopped."
-        return {"ok": False, "text": text, "data": None}
-    except (ValueError, IndexError):
-        last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-3:]
-        text = f"The conformance report ended with exit code {done.returncode}.\n" + "\n".join(last)
+    except NoAnswer as silence:
+        if silence.how == "late":
+            text = (
+                f"The conformance report took longer than {REPORT_TIMEOUT_S:.0f} s and was stopped."
+            )
+        elif silence.how == "not started":
+            text = f"The conformance report cannot be started: {silence.why}"
+        else:
+            said = "\n".join(silence.said)
+            text = f"The conformance report ended with exit code {silence.code}.\n{said}"
         return {"ok": False, "text": text, "data": None}
     return answer
 
@@ -109,16 +105,15 @@ def _text(loaded: Probe, report: Mapping[str, Any] | None) -> str:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """The process of ``conformance``: runs the report and prints one line of JSON."""
-    with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
-        os.dup2(2, 1)
+    """The process of ``conformance``."""
+
+    def report() -> dict[str, Any]:
         from importlib import import_module
 
-        report = import_module(REPORT_MODULE).run(arguments[0])
-        answer = {"ok": report.ok, "text": report.to_text(), "data": report.to_dict()}
-        out.write("\n" + json.dumps(answer, default=str) + "\n")
-    sys.stderr.flush()
-    os._exit(0)  # threads the plugin left must not keep this process
+        found = import_module(REPORT_MODULE).run(arguments[0])
+        return {"ok": found.ok, "text": found.to_text(), "data": found.to_dict()}
+
+    answer_with(report)
 
 
 if __name__ == "__main__":

@@ -6,9 +6,6 @@ no hook is called: that needs settings, and is the conformance report's work.
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -16,6 +13,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from hermes_memory_core.errors import HermesMemoryError, PluginLoadError
+from hermes_memory_core.plugins.child import NoAnswer, answer_with, ask
+from hermes_memory_core.plugins.describe import describe, hint_of
 
 PROBE_TIMEOUT_S = 60.0
 """A first import of a large SDK, nothing compiled yet, takes several seconds."""
@@ -62,25 +61,21 @@ def probe(name: str, python: str = sys.executable, timeout_s: float = PROBE_TIME
 
     Nothing is raised: a plugin that hangs, exits or crashes its interpreter is an answer too.
     """
-    command = [python, "-P", "-m", "hermes_memory_core.plugins.probe", name]
     try:
-        done = subprocess.run(
-            command, capture_output=True, timeout=timeout_s, check=False, stdin=subprocess.DEVNULL
-        )
-    except subprocess.TimeoutExpired:
-        return _no_answer(name, f"importing it took longer than {timeout_s:.0f} s and was stopped")
-    except OSError as error:
-        return _no_answer(name, f"`{python}` cannot be started: {error}")
-    try:
-        data = json.loads(done.stdout.decode("utf-8").splitlines()[-1])
+        data = ask("hermes_memory_core.plugins.probe", name, timeout_s=timeout_s, python=python)
         lists = {key: tuple(data[key]) for key in ("hooks", "settings", "warnings")}
         return Probe(**{**data, **lists})
-    except (ValueError, IndexError, TypeError, KeyError):
-        last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-        said = f": {last[0]}" if last else ""
-        return _no_answer(
-            name, f"the interpreter ended while importing it (exit code {done.returncode}){said}"
-        )
+    except NoAnswer as silence:
+        if silence.how == "late":
+            error = f"importing it took longer than {timeout_s:.0f} s and was stopped"
+        elif silence.how == "not started":
+            error = f"`{python}` cannot be started: {silence.why}"
+        else:
+            said = "".join(f": {line}" for line in silence.said[-1:])
+            error = f"the interpreter ended while importing it (exit code {silence.code}){said}"
+    except (TypeError, KeyError):
+        error = "importing it put something else in the place of the answer"
+    return _no_answer(name, error)
 
 
 def _no_answer(name: str, error: str) -> Probe:
@@ -123,10 +118,14 @@ def examine(name: str) -> Probe:
         phase = "validate"
         hooks = _hooks(kind, name)
     except BaseException as error:  # noqa: BLE001 - this process exists to find out what a plugin raises
-        expected = isinstance(error, HermesMemoryError)
-        message = error.message if expected else f"{type(error).__name__}: {error}".rstrip(": ")  # type: ignore[attr-defined]
-        hint = (error.hint if expected else "") or default_hint(found, "import")  # type: ignore[attr-defined]
-        return replace(answer, ok=False, phase=phase, error=message, hint=hint)
+        hint = hint_of(error) if isinstance(error, HermesMemoryError) else ""
+        return replace(
+            answer,
+            ok=False,
+            phase=phase,
+            error=describe(error),
+            hint=hint or default_hint(found, "import"),
+        )
     warnings = _warnings(kind, hooks, answer.import_s, found.requires_core)
     return replace(
         answer,
@@ -200,14 +199,9 @@ def _warnings(
     return tuple(said)
 
 
-def main(arguments: Sequence[str]) -> int:
-    """The process: examines one provider and prints one line of JSON; what the plugin prints goes to stderr."""
-    with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
-        os.dup2(2, 1)
-        answer = examine(arguments[0])
-        out.write("\n" + json.dumps(asdict(answer)) + "\n")
-    sys.stderr.flush()
-    os._exit(0)  # threads a plugin started at import must not keep this process
+def main(arguments: Sequence[str]) -> None:
+    """The process of ``probe``."""
+    answer_with(lambda: asdict(examine(arguments[0])))
 
 
 if __name__ == "__main__":
