@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 from hermes_memory_honcho import HonchoProvider
 
 from hermes_memory_core import Memory
+from hermes_memory_core.errors import SessionNotFoundError
 
 home, url, turns = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 home.mkdir(exist_ok=True)
@@ -22,11 +23,13 @@ settings = {
 }
 (home / "config.yaml").write_text(json.dumps(settings))
 with Memory.open(home, providers=[HonchoProvider]) as memory:
-    said = int((home / "said").read_text()) if (home / "said").exists() else 0
+    try:
+        said = sum(one.role == "user" for one in memory.history.messages("long"))
+    except SessionNotFoundError:
+        said = 0
     with memory.session(session_id="long", on_exit="detach") as session:
         for number in range(said, turns):
             session.end_turn(f"fact {number:05d}", f"noted {number:05d}")
-            (home / "said").write_text(str(number + 1))
         print("said", flush=True)
         while not memory.flush(1.0):
             print("waiting", flush=True)
