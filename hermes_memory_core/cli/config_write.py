@@ -10,6 +10,7 @@ import click
 
 from hermes_memory_core.cli.base import Command
 from hermes_memory_core.cli.config_read import value_text
+from hermes_memory_core.cli.editor import in_editor
 from hermes_memory_core.cli.state import State
 from hermes_memory_core.errors import ConfigError, StoreLockedError, UsageError
 
@@ -147,7 +148,7 @@ def edit(state: State) -> None:
     file = read_config(place) or ConfigText(place, "")
     text: str = file.text
     while True:
-        edited = _in_editor(text)
+        edited = in_editor(text, ".yaml")
         if edited is None or edited == file.text:
             state.result("config-edit", {"changed": False}, lambda: "Nothing was changed.")
             return
@@ -165,16 +166,6 @@ def edit(state: State) -> None:
                 ) from None
     _save(place, original, file.encode(edited))
     state.result("config-edit", {"changed": True, "path": str(place)}, lambda: f"Saved {place}")
-
-
-def _in_editor(text: str) -> str | None:
-    try:
-        return click.edit(text, extension=".yaml")
-    except click.ClickException as error:
-        raise UsageError(
-            f"The editor could not be used ({error.format_message()}); nothing was changed.",
-            hint="set EDITOR, for example: export EDITOR=nano",
-        ) from error
 
 
 def _check(text: str, place: Path) -> None:

@@ -15,6 +15,7 @@ import click
 
 from hermes_memory_core.cli import output
 from hermes_memory_core.cli.base import Command, option_target
+from hermes_memory_core.cli.editor import in_editor
 from hermes_memory_core.cli.notes_read import change_data, diff_text, find_note
 from hermes_memory_core.cli.notes_write import PERSON, in_a_persons_words
 from hermes_memory_core.cli.state import State
@@ -77,7 +78,7 @@ def _edit_one(store: NotesStore, id: str, target: str | None) -> NoteWrite | Non
     note = find_note(store, id, target)
     if note is None:
         raise NoteNotFoundError(f"No note has the id `{id}`.", hint="hermes memory list")
-    text = _in_editor(note.text)
+    text = in_editor(note.text, ".md")
     if text is None or text.strip() == note.text:
         return None
     if not text.strip():
@@ -92,7 +93,7 @@ def _edit_one(store: NotesStore, id: str, target: str | None) -> NoteWrite | Non
 def _edit_all(store: NotesStore, target: Target, draft: Path | None) -> NoteWrite | None:
     before = [note.text for note in store.list(target)]
     start = draft.read_text("utf-8") if draft else f"\n{SEPARATOR}\n".join(before)
-    text = _in_editor("\n".join([*_HEADER, "", start]))
+    text = in_editor("\n".join([*_HEADER, "", start]), ".md")
     if text is None and draft is None:
         return None
     entries = parse(text if text is not None else start)
@@ -102,17 +103,6 @@ def _edit_all(store: NotesStore, target: Target, draft: Path | None) -> NoteWrit
         refuse_conflict(before, store.list(target))
         # `base` lets the store keep, under its lock, what others added; the Protocol has no word for it yet
         return store.rewrite(target, entries, origin=PERSON, base=before)
-
-
-def _in_editor(text: str) -> str | None:
-    """What was saved in the editor; None when nothing was."""
-    try:
-        return click.edit(text, extension=".md")
-    except click.ClickException as error:
-        raise UsageError(
-            f"The editor could not be used ({error.format_message()}); nothing was changed.",
-            hint="set EDITOR, for example: export EDITOR=nano",
-        ) from error
 
 
 def parse(text: str) -> list[str]:
