@@ -9,11 +9,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "README.zh-CN.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [page for page in PAGES if "_build" not in page.parts]
 RUN = [
     ROOT / "README.md",
+    ROOT / "README.zh-CN.md",
     ROOT / "docs/tutorial/first-memory.md",
+    ROOT / "docs/how-to/embed-in-a-host.md",
+    ROOT / "docs/how-to/forget.md",
+    ROOT / "docs/how-to/profiles.md",
+    ROOT / "docs/how-to/search-history.md",
     ROOT / "docs/plugin/getting-started.md",
 ]
 
