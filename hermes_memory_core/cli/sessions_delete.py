@@ -172,7 +172,11 @@ def _remove(history: HistoryStore, ids: Sequence[str], permanently: bool) -> For
 
 def _preview(records: Sequence[SessionRecord], facts: dict[str, Any]) -> str:
     pinned = facts.get("kept_pinned") or 0
-    stay = f" {output.count(pinned, 'pinned session')} stay." if pinned else ""
+    stay = (
+        f" {output.count(pinned, 'pinned session')} {'stays' if pinned == 1 else 'stay'}."
+        if pinned
+        else ""
+    )
     if not records:
         return "Nothing matches; nothing would go." + stay
     lines = [session_table(records[:SHOWN])]

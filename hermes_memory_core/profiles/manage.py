@@ -51,7 +51,7 @@ RESERVED = frozenset((*_SYSTEM_NAMES, *_COMMAND_NAMES))
 OURS = frozenset(
     (
         *(CONFIG_FILE, SECRETS_FILE, "memories", "sessions", "history.db", "runtime.db"),
-        *("pending", "skills", "hook_outputs", "logs", "plugins"),
+        *("pending", "skills", "hook_outputs", "logs", "plugins", "providers", "backups"),
     )
 )
 """What Hermes Memory keeps in a profile (design.md section 7); all else belongs to another program."""

@@ -151,6 +151,8 @@ def test_what_would_go_is_what_goes(root):
     work = create_profile(root, "work", clone_from="default", with_memories=True)
     (work.path / "state.db").write_text("theirs")
     (work.path / "history.db-wal").write_text("")
+    for ours in ("providers", "backups"):
+        (work.path / ours).mkdir()
     contents = profile_contents(root, "work")
     assert contents.foreign == ("SOUL.md", "state.db")
     assert contents.ours == ("config.yaml", "history.db-wal", "memories", "skills")
