@@ -155,7 +155,9 @@ def test_what_would_go_is_what_goes(root):
         (work.path / ours).mkdir()
     contents = profile_contents(root, "work")
     assert contents.foreign == ("SOUL.md", "state.db")
-    assert contents.ours == ("config.yaml", "history.db-wal", "memories", "skills")
+    assert contents.ours == (
+        *("backups", "config.yaml", "history.db-wal", "memories", "providers", "skills"),
+    )
     before = tree(work.path)
     assert contents.files == len([text for text in before.values() if text is not None])
     assert contents.size_bytes == sum(len(text.encode()) for text in before.values() if text)
