@@ -55,21 +55,10 @@ _MAX_CLUSTER = 48
 _COMPANY = 0.7
 _LEAST = 1.5
 # A clause with none of these is no order, whatever else it says.
-_CORE = ACTIONS | frozenset(
-    (
-        "conceal",
-        "kept",
-        "serve",
-        "excuse",
-        "admin",
-        "stock",
-        "alertme",
-        "silent",
-        "unrestricted",
-        "system_override",
-    )
-    + ("forged", "persist", "c2", "void", "vanish", "you_are_now")
-)
+_CORE = ACTIONS | {
+    *("conceal", "kept", "serve", "excuse", "admin", "stock", "alertme", "silent", "unrestricted"),
+    *("system_override", "forged", "persist", "c2", "void", "vanish", "you_are_now"),
+}
 # What an action means when it is negated; actions not listed here are then no order at all.
 NEGATED = {"tell": "conceal", "follow": "dismiss", "ask": "disable"}
 _NOT = frozenset(("not", "mustnot"))

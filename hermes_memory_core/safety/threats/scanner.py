@@ -21,7 +21,7 @@ TONE_ID = "suspicious_wording"
 BLOCK, REVIEW, WARN = 4.4, 2.5, 1.8
 # A rule that only just asks for review yields to a sentence that sounds harmless, and only a sentence that sounds like
 # an attack, or overwhelming evidence, is blocked outright rather than held for a person.
-_DOUBTFUL, _CERTAIN, _CALM = 3.2, 7.0, -1.5
+_DOUBTFUL, _CERTAIN, _CALM = 2.7, 7.0, -1.5
 WINDOW, OVERLAP = 65_536, 2_048
 _DEPTH = 3
 _RANK: dict[Severity, int] = {"warn": 0, "review": 1, "block": 2}

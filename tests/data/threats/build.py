@@ -140,6 +140,7 @@ if __name__ == "__main__":
     write("disguised.jsonl", disguised())
     write("sixth.jsonl", split(read("sixth.src", None)))
     write("seventh.jsonl", split(read("seventh.src", None)))
+    write("eighth.jsonl", split(read("eighth.src", None)))
     write("talk.jsonl", split(read("talk.src", None)))
     write("fifth.jsonl", split(read("fifth.src", None)))
     write("fourth.jsonl", split(read("fourth.src", None)))

@@ -30,7 +30,9 @@ TARGET = (
 RULES = RuleSet.default()
 FOLDS, EPOCHS, RATE, DECAY = 4, 40, 0.3, 1.0
 BACKGROUND = 0.25
-HELD_SHARE = 0.045
+HELD_SHARE = (
+    0.06  # these honest notes mirror hostile ones word for word; ordinary ones score far lower
+)
 Sample = tuple[set[str], bool, float]
 
 
