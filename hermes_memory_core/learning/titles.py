@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from hermes_memory_core.errors import HermesMemoryError, SessionNotFoundError
-from hermes_memory_core.learning.llm import Asker, ModelFailure
+from hermes_memory_core.learning.llm import IN_FLIGHT, Asker, ModelFailure
 from hermes_memory_core.safety.redact.masks import contains_mask
 from hermes_memory_core.types import LLM, HistoryStore, Notice, SessionInfo, Turn
 
@@ -84,6 +85,8 @@ class AutoTitles:
         self._lock = threading.RLock()
         self._idle = threading.Condition(self._lock)
         self._jobs: dict[str, _Job] = {}
+        self._queue: deque[_Job] = deque()
+        self._workers = 0
         self._closed = False
 
     # ------------------------------------------------------------ a turn is done
@@ -103,16 +106,21 @@ class AutoTitles:
             if self._closed or session.lineage in self._jobs:
                 return False
             self._jobs[session.lineage] = job
-        thread = threading.Thread(
-            target=self._run, args=(job,), name="hermes-auto-title", daemon=True
-        )
+            self._queue.append(job)
+            if self._workers < (1 if self._asker is None else IN_FLIGHT):
+                self._start_worker()
+        return True
+
+    def _start_worker(self) -> None:
+        thread = threading.Thread(target=self._work, name="hermes-auto-title", daemon=True)
         try:
             thread.start()
-        except RuntimeError:  # no thread to be had: it keeps no name, the turn is saved
-            logger.warning("session %s gets no title: no thread can be started", session.id)
-            self._done(job)
-            return False
-        return True
+        except (
+            RuntimeError
+        ):  # no thread to be had: the next turn tries again, closing names the rest
+            logger.warning("no thread can be started to name conversations")
+        else:
+            self._workers += 1
 
     def _due(self, session: SessionInfo, turn: Turn) -> bool:
         return (
@@ -136,12 +144,14 @@ class AutoTitles:
         """Something is being forgotten: what is being named right now gets no name made of it."""
         with self._writing, self._lock:
             self._jobs.clear()
+            self._queue.clear()
             self._idle.notify_all()
 
     def close(self) -> None:
         """Waits for no model: what it has not named by now is named after its first message."""
         with self._lock:
             self._closed = True
+            self._queue.clear()
             left = list(self._jobs.values())
         with self._writing:
             for job in left:
@@ -150,7 +160,23 @@ class AutoTitles:
 
     # ------------------------------------------------------------ in the background
 
+    def _work(self) -> None:
+        """One of a few threads; it ends when nothing waits any more."""
+        while True:
+            with self._lock:
+                if not self._queue:
+                    self._workers -= 1
+                    return
+                job = self._queue.popleft()
+            try:
+                self._run(job)
+            except Exception:
+                # a mistake of ours costs this name, not the thread and all names after it
+                logger.exception("session %s could not be named", job.session.id)
+
     def _run(self, job: _Job) -> None:
+        if not self._is_wanted(job):
+            return
         try:
             plain = self._plain(job.turn)
             if plain is None and job.turn.number < LAST_TURN:

@@ -153,6 +153,8 @@ def memory(home):
 
 
 @pytest.mark.parametrize("door", [through_api, through_tool, through_command_line])
-@pytest.mark.parametrize(("named", "wanted"), FILTERS, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(
+    ("named", "wanted"), FILTERS, ids=[json.dumps(named) for named, _ in FILTERS]
+)
 def test_a_filter_means_the_same_at_every_door(memory, door, named, wanted, capsys):
     assert door(memory, named, capsys) == wanted
