@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 
 from hermes_memory_core.engine.fence import FenceScrubber
@@ -139,13 +138,8 @@ class AsyncSession:
         self._session = await _run(self._begin)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await _run(self.sync.__exit__, kind, error, traceback)
+    async def __aexit__(self, *error: object) -> None:
+        await _run(self.sync.__exit__)
 
 
 class AsyncMemory:
@@ -218,10 +212,5 @@ class AsyncMemory:
         self._memory = await _run(self._begin)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await _run(self.sync.close)

@@ -9,7 +9,6 @@ import threading
 import weakref
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Self, get_args
 
 from hermes_memory_core.config import LoadedConfig, Secrets, load_settings
@@ -439,7 +438,7 @@ class Memory:
         # without the lock: a session that ends on another thread wants it too
         try:
             for session in sessions:
-                session.__exit__(None, None, None)
+                session.__exit__()
             self._titles.close()
         finally:
             self._exit()
@@ -448,12 +447,7 @@ class Memory:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     # ------------------------------------------------------------ inside
@@ -499,7 +493,7 @@ def _close_at_exit(memory: Memory) -> Callable[[], None]:
         if found is not None and os.getpid() == owner and not found._closed:  # noqa: SLF001
             for session in list(found._sessions):  # noqa: SLF001
                 try:
-                    session.__exit__(None, None, None)
+                    session.__exit__()
                 except HermesMemoryError as error:  # it is ended as a crash at the next start
                     logger.warning("session %s was not ended at exit: %s", session.id, error)
             found._titles.close()  # noqa: SLF001

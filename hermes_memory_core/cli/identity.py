@@ -7,7 +7,7 @@ already said: their notes move, their conversations change hands.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +15,8 @@ import click
 from hermes_memory_core.cli import exits, output
 from hermes_memory_core.cli.base import Group
 from hermes_memory_core.cli.state import State
+from hermes_memory_core.engine.attach import info_from
+from hermes_memory_core.engine.scopes import account_of
 from hermes_memory_core.errors import HermesMemoryError, UsageError
 from hermes_memory_core.types import PROFILE_SCOPE, Origin, Scope, SessionInfo
 
@@ -239,26 +241,13 @@ def _bring_sessions(
     history: HistoryStore, account: str, scope: Scope, profile: str, brought: Brought
 ) -> None:
     for record in _sessions(history):
-        if _account(record) == account and record.scope_key != scope.key:
+        if account_of(record.source, record.user_id) == account and record.scope_key != scope.key:
             history.open_session(_handed_over(record, scope, profile), reason="import")  # type: ignore[arg-type] # an ended one stays ended
             brought.sessions += 1
 
 
 def _handed_over(record: SessionRecord, scope: Scope, profile: str) -> SessionInfo:
-    return SessionInfo(
-        id=record.id,
-        lineage=record.lineage or record.id,
-        profile=profile,
-        source=record.source,
-        user_id=record.user_id,
-        chat_id=record.chat_id,
-        cwd=record.cwd,
-        model=record.model,
-        parent_id=record.parent_id,
-        agent_context=record.agent_context,  # type: ignore[arg-type] # as it was stored
-        scope=scope,
-        started_at=record.started_at,
-    )
+    return replace(info_from(record, profile, scope), title=None)  # it has its title already
 
 
 # ---------------------------------------------------------------- who there is
@@ -268,7 +257,7 @@ def accounts_seen(history: HistoryStore | None) -> Counter[str]:
     """Accounts with a user id that have spoken here, with their number of conversations."""
     if history is None:
         return Counter()
-    return Counter(_account(one) for one in _sessions(history) if one.user_id)
+    return Counter(account_of(one.source, one.user_id) for one in _sessions(history) if one.user_id)
 
 
 def _sessions(history: HistoryStore) -> list[SessionRecord]:
@@ -278,10 +267,6 @@ def _sessions(history: HistoryStore) -> list[SessionRecord]:
         return history.sessions(limit=-1, include_archived=True, scope=PROFILE_SCOPE)
     found = (history.session(one) for one in every())
     return [record for record in found if record is not None]
-
-
-def _account(record: SessionRecord) -> str:
-    return f"{record.source}:{record.user_id}" if record.user_id else record.source
 
 
 def _links(memory: Memory) -> dict[str, list[str]]:

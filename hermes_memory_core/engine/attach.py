@@ -90,7 +90,7 @@ class Attach:
     def _take_over(self, row: OpenSession, scope: Scope) -> Attached:
         profile = self._profile
         info = replace(row.info, scope=scope_of(row.info, profile.settings))
-        same_owner(info, scope)
+        same_owner(info.id, info.scope, scope)
         ttl = profile.settings["memory"]["snapshot_ttl_s"]
         if info != row.info or profile.clock() - row.last_seen > ttl:
             # too old, or frozen before its owner's accounts were linked or isolation was switched on
@@ -106,13 +106,13 @@ class Attach:
         known = history.session(session_id) if history is not None else None
         if history is None or known is None:
             return None
-        same_owner(info_from(known, profile.place.name, profile.settings), scope)
+        same_owner(known.id, scope_of(known, profile.settings), scope)
         record = history.resolve(session_id, scope=PROFILE_SCOPE)
         row = profile.open_sessions.get(record.id)
         if row is not None:
             return self._take_over(row, scope)
-        info = info_from(record, profile.place.name, profile.settings)
-        same_owner(info, scope)
+        info = info_from(record, profile.place.name, scope_of(record, profile.settings))
+        same_owner(info.id, info.scope, scope)
         self.register(info, "resume")
         profile.start_session(info, "resume", None)
         return Attached(info, record.turn_count)
@@ -125,7 +125,7 @@ def scope_of(session: SessionInfo | SessionRecord, settings: Mapping[str, Any]) 
     )
 
 
-def info_from(record: SessionRecord, profile: str, settings: Mapping[str, Any]) -> SessionInfo:
+def info_from(record: SessionRecord, profile: str, scope: Scope) -> SessionInfo:
     """A stored session as the value providers get."""
     return SessionInfo(
         id=record.id,
@@ -139,19 +139,19 @@ def info_from(record: SessionRecord, profile: str, settings: Mapping[str, Any]) 
         model=record.model,
         parent_id=record.parent_id,
         agent_context=record.agent_context,  # type: ignore[arg-type] # as it was stored
-        scope=scope_of(record, settings),
+        scope=scope,
         started_at=record.started_at,
     )
 
 
-def same_owner(info: SessionInfo, scope: Scope) -> None:
+def same_owner(session_id: str, whose: Scope, asked: Scope) -> None:
     """Refuse a session of somebody else.
 
     Raises:
         UsageError: It belongs to another user or chat.
     """
-    if info.scope != scope:
+    if whose != asked:
         raise UsageError(
-            f"Session {info.id} belongs to another {scope.kind}; it was not opened.",
+            f"Session {session_id} belongs to another {asked.kind}; it was not opened.",
             hint="leave `session_id` out to begin a new session",
         )

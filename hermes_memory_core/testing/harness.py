@@ -8,7 +8,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from hermes_memory_core.config.defaults import default_values
@@ -258,17 +257,12 @@ class Harness:
             logging.getLogger(name).setLevel(logging.DEBUG)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         try:
             for subject in self.subjects:
                 subject.close()
         except CheckFailed:
-            if error is None:
+            if kind is None:
                 raise
         finally:
             logging.getLogger().removeHandler(self._trap)
