@@ -79,7 +79,7 @@ class StoreBase:
             return self._ask(ask)
 
     def _ask(self, ask: Callable[[sqlite3.Connection], Answer]) -> Answer:
-        if not (self.database.path.exists() and self.database.newer()):
+        if not self.database.newer():
             if not self._looked:
                 self._looked = True
                 self.renew_index()

@@ -45,6 +45,7 @@ class Database:
         self._swap_lock = swap_lock
         self._lock_descriptor = -1
         self._inode = 0
+        self._judged = (-1, False)
         self._writer: sqlite3.Connection | None = None
         self._readers: list[sqlite3.Connection] = []
         self._reading = 0
@@ -96,9 +97,13 @@ class Database:
                 self._give_back(db, keep=healthy)
 
     def newer(self) -> bool:
-        """True when a newer program wrote the file: then it is only read."""
-        with self.read() as db:
-            return _meta(db, "schema_version", schema.SCHEMA_VERSION) > schema.SCHEMA_VERSION
+        """True when a newer program wrote the file: then it is only read. Asked once per file."""
+        inode = self._current_inode()
+        if inode != self._judged[0]:
+            with self.read() as db:
+                version = _meta(db, "schema_version", schema.SCHEMA_VERSION)
+            self._judged = (inode, version > schema.SCHEMA_VERSION)
+        return self._judged[1]
 
     def size(self) -> int:
         """Bytes of the file and its write-ahead log."""
@@ -279,7 +284,7 @@ class Database:
 
     def _current_inode(self) -> int:
         try:
-            return self.path.stat().st_ino
+            return os.stat(self.path).st_ino  # noqa: PTH116 - looked at before every use
         except OSError:
             return -1
 

@@ -98,6 +98,8 @@ class Corpus:
     low: int = -(2**62)
     high: int = 2**62
     """Between which ids everything lies that the filters let through, where that is cheap to know."""
+    counts: dict[str, int] = field(default_factory=dict)
+    """Numbers of matches that were counted to their end."""
 
     @staticmethod
     def of(db: sqlite3.Connection, condition: Condition, asked: int) -> Corpus:
@@ -112,6 +114,15 @@ class Corpus:
             (json.dumps(condition.sessions),),
         ).fetchone()
         return replace(found, low=low or 0, high=high or 0)
+
+    def count(self, expression: str, limit: int) -> int:
+        """How many messages match; counting stops just above ``limit``."""
+        known = self.counts.get(expression)
+        if known is None:
+            known = reach(self.db, expression, limit)
+            if known <= limit:
+                self.counts[expression] = known
+        return known
 
     def ids(self, expression: str, most: int) -> list[int]:
         """The newest messages that match, newest first, within the bounds."""
@@ -143,7 +154,7 @@ def _postings(corpus: Corpus, term: Term, limit: int) -> int:
     for reading in term.readings:
         for i, token in enumerate(reading):
             prefix = term.prefix and i == len(reading) - 1
-            size += reach(corpus.db, fts.token(token, prefix), limit - size)
+            size += corpus.count(fts.token(token, prefix), limit - size)
             if size > limit:
                 return size
     return size

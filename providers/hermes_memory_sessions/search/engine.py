@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sqlite3
 from dataclasses import dataclass, replace
@@ -12,14 +11,16 @@ from typing import Final
 from hermes_memory_core.types import Hit
 
 from . import candidates as pool
+from . import compile as fts
 from .candidates import Candidates, Corpus, Row
 from .evidence import without_weak
 from .filters import MOST_HITS, Filters, condition
+from .hits import hits
 from .languages import LATIN
 from .parser import Query, parse
 from .rank import Question, Ranked, rank
 from .scripts import fold
-from .snippet import CLOSE, OPEN, Marker, snippet
+from .snippet import CLOSE, OPEN, Marker
 from .stems import stem
 from .syntax import Node, Term, mapped, terms
 from .weights import DEFAULT, Weights
@@ -27,6 +28,9 @@ from .when import spans
 
 LITERAL_DEPTH: Final = 20_000
 """Newest messages that are read through for a query of signs alone."""
+
+_SPOKEN: Final = 0.002
+"""Share of the messages from which on a language counts as spoken here."""
 
 _VAGUE: Final = frozenset(
     [
@@ -102,7 +106,7 @@ def search(
     asked = filters.offset + min(filters.limit, MOST_HITS)
     corpus = Corpus.of(db, condition(filters, now, tz), asked)
     parsed = parse(query)
-    parsed = replace(parsed, node=_in_all_languages(db, parsed.node))
+    parsed = replace(parsed, node=_in_all_languages(corpus, parsed.node))
     if parsed.node is None:
         found = _literal(corpus, parsed.literal) if parsed.literal else []
         marker = _signs(parsed.literal)
@@ -112,7 +116,7 @@ def search(
     if filters.sort != "relevance":
         found.sort(key=lambda one: (one.row.ts, one.row.id), reverse=filters.sort == "newest")
     page = found[filters.offset : filters.offset + min(filters.limit, MOST_HITS)]
-    return SearchResult(_hits(db, page, marker), list(parsed.warnings), len(found))
+    return SearchResult(hits(db, page, marker), list(parsed.warnings), len(found))
 
 
 def _found(
@@ -165,20 +169,24 @@ def _strict(node: Node) -> bool:
     )
 
 
-def _in_all_languages(db: sqlite3.Connection, node: Node | None) -> Node | None:
-    """Single words also by the stems of the other languages the store has met."""
-    met = [
-        row[0].removeprefix("language.")
-        for row in db.execute("SELECT key FROM meta WHERE key GLOB 'language.*'")
-    ]
-    if node is None or not met:
+def _in_all_languages(corpus: Corpus, node: Node | None) -> Node | None:
+    """Single words also by the stems of the store's other languages.
+
+    Of languages with next to no messages here (a name may look like one), only for words that are nowhere else.
+    """
+    rows = corpus.db.execute("SELECT key, value FROM meta WHERE key GLOB 'language.*'").fetchall()
+    met = {key.removeprefix("language."): number for key, number in rows}
+    spoken = [name for name in met if name in LATIN]
+    if node is None or not spoken:
         return node
+    common = [name for name in spoken if met[name] >= _SPOKEN * corpus.messages]
 
     def widen(term: Term) -> Term:
-        if term.prefix or len(term.units) > 1 or not term.text.isalpha():
+        if term.prefix or term.weak or len(term.units) > 1 or not term.text.isalpha():
             return term
         word = fold(term.text)
-        more = {(stem(word, language),) for language in met if language in LATIN}
+        nowhere = len(common) < len(spoken) and not corpus.count(fts.term(term), pool.ALL_POSTINGS)
+        more = {(stem(word, name),) for name in (spoken if nowhere else common)}
         return replace(term, readings=(*term.readings, *sorted(more - set(term.readings))))
 
     return mapped(node, widen)
@@ -233,35 +241,6 @@ class _Signs(Marker):
 
 def _signs(literal: str) -> Marker:
     return _Signs(literal)
-
-
-# ---------------------------------------------------------------- hits
-
-
-def _hits(db: sqlite3.Connection, page: list[Ranked], marker: Marker) -> list[Hit]:
-    texts = {
-        id_: (content, session)
-        for id_, content, session in db.execute(
-            "SELECT m.id, m.content, s.id FROM messages m JOIN sessions s ON s.key = m.session "
-            "WHERE m.id IN (SELECT value FROM json_each(?))",
-            (json.dumps([one.row.id for one in page]),),
-        )
-    }
-    return [
-        Hit(
-            message_id=one.row.id,
-            session_id=texts[one.row.id][1],
-            role=one.row.role,
-            name=one.row.name,
-            timestamp=one.row.ts,
-            content=texts[one.row.id][0],
-            snippet=snippet(texts[one.row.id][0], marker),
-            score=round(one.score, 4),
-            why=one.reasons.of(one.row) if one.reasons else "signs",
-        )
-        for one in page
-        if one.row.id in texts
-    ]
 
 
 __all__ = ["CLOSE", "OPEN", "SearchResult", "search"]

@@ -61,7 +61,6 @@ class Index:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
         self._ready = False
-        self._languages: set[str] = {"english"}
         self._positions: dict[int, int] = {}
         """Last position of each session that ``add`` has met; only as long as nothing else moves them."""
 
@@ -95,7 +94,7 @@ class Index:
         tool_name = clean(row.tool_name) if row.tool_name else None
         more = _beside(tool_name, tool_calls)
         tokens, flags, language = entry(content, more)
-        if language not in self._languages:
+        if language != "english":
             self._note_language(language)
         message = (
             row.id,
@@ -166,8 +165,8 @@ class Index:
         """Empty the index alone and record the tokeniser; ``reindex`` fills it from ``messages``."""
         schema.drop_search_tables(self._db)
         schema.create(self._db)
+        self._db.execute("DELETE FROM meta WHERE key GLOB 'language.*'")
         self._record_version()
-        self._languages = {"english"}
         self._ready = True
 
     def reindex(self, after: int = 0, limit: int = 1000) -> int | None:
@@ -187,7 +186,8 @@ class Index:
                 "UPDATE messages SET tokens = ?, flags = ? WHERE id = ?",
                 (count(tokens), flags, id_),
             )
-            self._note_language(language)
+            if language != "english":
+                self._note_language(language)
             if tokens and state != schema.UNDONE:
                 self._enter(id_, tokens)
         return rows[-1][0] if rows else None
@@ -210,12 +210,11 @@ class Index:
     # ------------------------------------------------------------ inside
 
     def _note_language(self, name: str) -> None:
-        """Remember which languages the store has met: queries are stemmed by all of them."""
-        if name not in self._languages:
-            self._languages.add(name)
-            self._db.execute(
-                "INSERT OR IGNORE INTO meta(key, value) VALUES (?, 1)", (f"language.{name}",)
-            )
+        """Count the messages of other languages: queries are stemmed by those that matter here."""
+        self._db.execute(
+            "INSERT INTO meta(key, value) VALUES (?, 1) ON CONFLICT (key) DO UPDATE SET value = value + 1",
+            (f"language.{name}",),
+        )
 
     def _require_current(self) -> None:
         if not self._ready and not self.is_current():

@@ -54,6 +54,8 @@ _ONLY_ENGLISH: Final = (
 _WORD: Final = lazy(r"[a-z]+")
 _HEAD: Final = 2_000
 _FEWEST: Final = 2
+_LEAST_SHARE: Final = 0.07
+"""Of a text's words, at least so many are a language's function words: a name with "de la" makes nothing French."""
 
 LATIN: Final = ("english", *_FUNCTION_WORDS)
 """Languages whose stemmers are used for Latin letters."""
@@ -64,7 +66,8 @@ def guess(text: str) -> str:
     counts: dict[str, int] = {}
     english = 0
     speaks_for = _speaks_for()
-    for word in _WORD.findall(fold(text[:_HEAD])):
+    words = _WORD.findall(fold(text[:_HEAD]))
+    for word in words:
         if word in _ONLY_ENGLISH:
             english += 1
         for name in speaks_for.get(word, ()):
@@ -72,4 +75,5 @@ def guess(text: str) -> str:
     if not counts:
         return "english"
     best = max(counts, key=counts.__getitem__)
-    return best if counts[best] >= _FEWEST and counts[best] > english else "english"
+    enough = max(_FEWEST, _LEAST_SHARE * len(words))
+    return best if counts[best] >= enough and counts[best] > english else "english"

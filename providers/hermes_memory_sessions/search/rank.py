@@ -128,10 +128,11 @@ def _neighbours(corpus: Corpus, rows: Iterable[Row]) -> dict[tuple[int, int], Ro
         "json_extract(near.value, '$[1]') AND json_extract(near.value, '$[2]') AND m.state != ?",
         (*condition.message_values, json.dumps(stretches), schema.UNDONE),
     )
-    for row in map(Row._make, rows_near):
-        if row.role in _DIALOGUE:
-            near = row._replace(source=sources[row.session])
-            found.setdefault((row.session, row.position), near)
+    for values in rows_near:
+        if values[6] in _DIALOGUE:
+            session = values[1]
+            near = Row._make((*values[:8], sources[session], values[9]))
+            found.setdefault((session, near.position), near)
     return found
 
 
@@ -150,6 +151,8 @@ def _links(
     rows: dict[int, Row], around: dict[tuple[int, int], Row], weights: Weights
 ) -> dict[int, list[Link]]:
     """From each candidate to the messages that its evidence speaks for."""
+    if not around:
+        return {id_: [] for id_ in rows}
     links: dict[int, list[Link]] = {}
     at = around.get
     near, next_near = weights.near, weights.next_near

@@ -69,7 +69,9 @@ def compatible(text: str) -> str:
     if text.isascii():
         return text
     text = unicodedata.normalize("NFKC", text)
-    for quote in _QUOTES:  # a table for translate() raises and drops an error for every other character
+    for (
+        quote
+    ) in _QUOTES:  # a table for translate() raises and drops an error for every other character
         if quote in text:
             text = text.replace(quote, "'")
     return text
@@ -98,7 +100,9 @@ def fold_run(run: str) -> str:
 
 class _Table(dict[int, "str | int"]):
     def __missing__(self, code: int) -> int:
-        self[code] = code  # a character that is not in it would cost translate() an exception each time
+        self[code] = (
+            code  # a character that is not in it would cost translate() an exception each time
+        )
         return code
 
 

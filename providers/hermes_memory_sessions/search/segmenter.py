@@ -20,7 +20,7 @@ from .scripts import EMOJI, UNSPACED, WORD, clean, compatible, fold, fold_run
 from .stems import stem
 from .vocabulary import Vocabulary
 
-TOKENISER_VERSION: Final = 1
+TOKENISER_VERSION: Final = 2
 """Raised whenever ``segment`` gives other tokens for some text: the index must then be rebuilt."""
 
 LONGEST_TOKEN: Final = 64

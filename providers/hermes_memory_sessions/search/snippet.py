@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import islice
 from typing import Final
 
@@ -22,6 +23,8 @@ _UNSPACED: Final = lazy(f"[{UNSPACED}]")
 _INSIDE: Final = lazy(WORD)
 _TAIL: Final = lazy(rf"(?:{WORD}|')*(?:\+\+|\#)?")
 _MOST_MARKS: Final = 500
+_FEW: Final = 8
+"""Words up to which looking for each on its own is faster than one pattern."""
 
 
 class Marker:
@@ -34,9 +37,10 @@ class Marker:
         runs: set[str] = set()
         for term in terms:
             self._learn(term, words, runs)
-        self._words = _alternatives(words)
-        self._runs = _alternatives(runs)
+        self._find_starts = _finder(_outermost(words))
+        self._find_runs = _finder(sorted(runs, key=len, reverse=True))
         self._run_texts = runs
+        self._known: dict[str, bool] = {}
 
     def _learn(self, term: Term, words: set[str], runs: set[str]) -> None:
         for reading in term.readings:
@@ -59,9 +63,9 @@ class Marker:
         """Where terms stand in ``text``, in order, none overlapping."""
         folded = folded_in_place(text[:_FAR])
         found = [(start, end) for start, end, _ in islice(self._hits(folded), _MOST_MARKS)]
-        if self._runs:
-            found.extend(match.span() for match in islice(self._runs.finditer(folded), _MOST_MARKS))
-        return _merged(sorted(found))
+        if self._find_runs:
+            found.extend(islice(self._find_runs(folded), _MOST_MARKS))
+        return _merged(sorted(found)) if len(found) > 1 else found
 
     def frequencies(self, text: str) -> dict[str, int]:
         """How often each single token of the terms stands in ``text``."""
@@ -75,15 +79,22 @@ class Marker:
 
     def _hits(self, folded: str) -> Iterator[tuple[int, int, str]]:
         """Words that are terms: start, end, the word."""
-        for match in self._words.finditer(folded) if self._words else ():
-            start = match.start()
-            if start and _INSIDE.match(folded[start - 1]):
+        if self._find_starts is None:
+            return
+        known = self._known
+        done = -1
+        for start, end in self._find_starts(folded):
+            if start < done or (start and _INSIDE.match(folded[start - 1])):
                 continue
             tail = _TAIL.match(folded, start)
-            end = tail.end() if tail else match.end()
+            end = tail.end() if tail else end
             word = folded[start:end]
-            if self._is_term(word):
+            is_term = known.get(word)
+            if is_term is None:
+                is_term = known[word] = self._is_term(word)
+            if is_term:
                 yield start, end, word
+            done = end
 
     def _is_term(self, word: str) -> bool:
         if word in self._stems:
@@ -94,10 +105,36 @@ class Marker:
         return any(word.startswith(prefix) for prefix in self._prefixes)
 
 
-def _alternatives(words: set[str]) -> re.Pattern[str] | None:
+_Finder = Callable[[str], Iterator[tuple[int, int]]]
+
+
+def _outermost(words: Iterable[str]) -> list[str]:
+    """Words without those that begin with another one of them, which is found wherever they are."""
+    out: list[str] = []
+    for word in sorted(words):
+        if word and not (out and word.startswith(out[-1])):
+            out.append(word)
+    return out
+
+
+def _finder(words: list[str]) -> _Finder | None:
+    """Finds where any of the words stands: to compile a pattern costs as much as to read a hundred texts."""
     if not words:
         return None
-    return re.compile("|".join(map(re.escape, sorted(words, key=len, reverse=True))))
+    if len(words) == 1:
+        return partial(_each, words[0])
+    if len(words) <= _FEW:
+        return lambda text: iter(sorted(place for word in words for place in _each(word, text)))
+    pattern = re.compile("|".join(map(re.escape, words)))
+    return lambda text: (match.span() for match in pattern.finditer(text))
+
+
+def _each(word: str, text: str) -> Iterator[tuple[int, int]]:
+    size = len(word)
+    at = text.find(word)
+    while at >= 0:
+        yield at, at + size
+        at = text.find(word, at + size)
 
 
 def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

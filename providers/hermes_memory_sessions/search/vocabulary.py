@@ -23,10 +23,11 @@ _UNITS: Final = (
     "night", "week", "month", "year", "summer", "winter", "spring", "fall", "autumn", "mon", "tue", "wed", "thu",
     "fri", "sat", "sun",
 )  # fmt: skip
-_TIMELY: Final = frozenset(
+_TIMES: Final = (
     "january february march april june july august september october november december monday tuesday wednesday "
-    "thursday friday saturday sunday yesterday today tonight tomorrow ago weekend since recently clock am pm".split()
+    "thursday friday saturday sunday yesterday today tonight tomorrow ago weekend since recently clock am pm"
 )
+_TIMELY: Final = frozenset(_TIMES.split())
 _NUMBER: Final = lazy(r"(?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th)?")
 _LETTERS: Final = lazy("[a-z]+")
 
@@ -57,7 +58,9 @@ class Vocabulary(dict[str, str]):
         if parts:
             self.parts[word] = parts
         low = word.lower()
-        if low.isalpha() and low.isascii():  # nearly always, and the patterns below take ten times as long
+        if (
+            low.isalpha() and low.isascii()
+        ):  # nearly always, and the patterns below take ten times as long
             timely, foreign = _timely(low), speaks_for_another(low)
         else:
             timely = any(map(_timely, low.split("'")))
