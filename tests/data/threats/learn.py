@@ -2,8 +2,10 @@
 
 Run by hand after adding notes or words: ``python tests/data/threats/learn.py [honest.txt …]``. Held-out notes are never
 read for learning. Technical prose of the standard library's own help is added as honest background, and the lines of
-the files named (everyday talk, for instance), so that the model learns what ordinary "you" and "tell" sound like. The thresholds are set on
-notes the model did not see (four-fold), at the share of honest notes that may be held.
+the files named: everyday talk, so that the model learns what ordinary "you" and "tell" sound like. The shipped table was
+learned with the conversations of the chatterbot-corpus package (BSD licence; twelve languages, 15 to 300 characters a
+line); only weights come from them, no text is kept. The thresholds are set on notes the model did not see (four-fold),
+at the share of honest notes that may be held.
 """
 
 from __future__ import annotations
