@@ -79,7 +79,7 @@ def test_what_is_no_setting_ends_with_3_and_changes_nothing(hermes, profile_dir,
     assert not (profile_dir / "config.yaml").exists()
 
 
-@pytest.mark.parametrize("text", [BROKEN, WRONG], ids=["unparseable", "wrong values"])
+@pytest.mark.parametrize("text", [BROKEN, WRONG], ids=["unparsable", "wrong values"])
 def test_a_broken_config_is_named_by_check_and_never_read_as_empty(
     hermes, write_config, profile_dir, text
 ):
