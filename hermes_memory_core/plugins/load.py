@@ -176,8 +176,4 @@ def default_hint(plugin: FoundPlugin, phase: Phase) -> str:
         return f"reinstall it: pip install --force-reinstall {CORE_DISTRIBUTION}"
     if phase == "config":
         return f"hermes memory setup {plugin.name}"
-    if phase == "construct":
-        return (
-            f"hermes plugins check {plugin.name} says more; or hermes plugins update {plugin.name}"
-        )
-    return f"hermes plugins update {plugin.name}, or hermes plugins remove {plugin.name}"
+    return f"hermes plugins check {plugin.name} says more; or hermes plugins update {plugin.name}"

@@ -85,7 +85,7 @@ def _no_answer(name: str, error: str) -> Probe:
 def examine(name: str) -> Probe:
     """The answer, found in this process; imports the plugin."""
     from hermes_memory_core.plugins.discover import find
-    from hermes_memory_core.plugins.load import check_version, default_hint
+    from hermes_memory_core.plugins.load import check_version
 
     found = find(name)
     if found is None:
@@ -124,7 +124,8 @@ def examine(name: str) -> Probe:
             ok=False,
             phase=phase,
             error=describe(error),
-            hint=hint or default_hint(found, "import"),
+            # whoever reads this has just asked for the check that the usual hint names
+            hint=hint or f"mend it, or: hermes plugins update {name}, hermes plugins remove {name}",
         )
     warnings = _warnings(kind, hooks, answer.import_s, found.requires_core)
     return replace(
