@@ -69,6 +69,7 @@ class Roster:
         self._loaded: list[Provider] = []
         self._built_ins: list[Provider] | None = None
         self._external: Provider | None = None
+        self._lending = False
         self.external_tried = False
         """Whether loading the external provider was attempted."""
         self._stores: Mapping[str, Any] | None = None
@@ -163,8 +164,13 @@ class Roster:
         for provider in self._loaded:
             if provider.name == name:
                 return provider
-        found = self._find(name)
-        borrowed = self._load(*found) if found else None
+        with self._lock:
+            self._lending = True
+            try:
+                found = self._find(name)
+                borrowed = self._load(*found) if found else None
+            finally:
+                self._lending = False
         if borrowed is not None:
             return borrowed
         why = next((one for one in reversed(self.failures) if one.name == name), None)
@@ -325,6 +331,8 @@ class Roster:
 
     def _note(self, status: PluginStatus) -> None:
         self.failures.append(status)
+        if self._lending:  # the command that asked tells it; the profile does not live with it
+            return
         self._register(status)
         self.services.tell(
             Notice(

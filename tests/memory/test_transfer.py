@@ -142,6 +142,8 @@ def test_a_provider_that_is_not_there(home):
     with Memory.open(home) as memory, pytest.raises(PluginLoadError) as caught:
         list(memory.export(providers=["honcho"]))
     assert caught.value.hint == "hermes plugins install honcho"
+    with Memory.open(home) as memory:
+        assert memory.status()["notices"] == [], "the profile never used it"
 
 
 def test_the_command_line_writes_privately_and_never_over_a_file_unasked(
