@@ -466,17 +466,32 @@ class Memory:
             if session in self._sessions:
                 self._sessions.remove(session)
 
+    def _renew(self) -> None:
+        """In a child after a fork: new locks, and threads when they are needed."""
+        renew_lock(self)
+        for session in self._sessions:
+            renew_lock(session)
+        self._titles.after_fork()
+        renew(self._profile)
+
+    def _end_sessions(self) -> None:
+        """The interpreter exits and nobody closed this memory."""
+        if self._closed:
+            return
+        for session in list(self._sessions):
+            try:
+                session.__exit__()
+            except HermesMemoryError as error:  # it is ended as a crash at the next start
+                logger.warning("session %s was not ended at exit: %s", session.id, error)
+        self._titles.close()
+
 
 _OPEN: weakref.WeakSet[Memory] = weakref.WeakSet()
 
 
 def _after_fork_in_child() -> None:
     for memory in list(_OPEN):
-        renew_lock(memory)
-        for session in memory._sessions:  # noqa: SLF001 - the two are one façade
-            renew_lock(session)
-        memory._titles.after_fork()  # noqa: SLF001
-        renew(memory._profile)  # noqa: SLF001
+        memory._renew()  # noqa: SLF001 - its own module
 
 
 if hasattr(os, "register_at_fork"):
@@ -490,13 +505,8 @@ def _close_at_exit(memory: Memory) -> Callable[[], None]:
 
     def at_exit() -> None:
         found = reference()
-        if found is not None and os.getpid() == owner and not found._closed:  # noqa: SLF001
-            for session in list(found._sessions):  # noqa: SLF001
-                try:
-                    session.__exit__()
-                except HermesMemoryError as error:  # it is ended as a crash at the next start
-                    logger.warning("session %s was not ended at exit: %s", session.id, error)
-            found._titles.close()  # noqa: SLF001
+        if found is not None and os.getpid() == owner:
+            found._end_sessions()  # noqa: SLF001 - its own module
 
     atexit.register(at_exit)
     return lambda: atexit.unregister(at_exit)

@@ -365,7 +365,7 @@ class Session:
                 return
             self._profile.open_sessions.detach(self.id)
             self._ended = True
-            self._memory._forget_session(self)  # noqa: SLF001
+            self._memory._forget_session(self)  # noqa: SLF001 - as in end
 
     def __enter__(self) -> Self:
         return self

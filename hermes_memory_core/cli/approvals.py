@@ -33,7 +33,7 @@ ALL = "all"
 @option_whose
 @click.option("--log", "log", is_flag=True, help="What was decided so far, newest first.")
 @click.pass_obj
-def pending(state: State, id: str | None, log: bool) -> None:  # noqa: A002
+def pending(state: State, id: str | None, log: bool) -> None:
     """List changes of notes that wait for your approval, each with the reason; with ID show that one as a diff.
 
     Some wait although memory.write_approval is off: changes of existing notes made while nobody was watching, and

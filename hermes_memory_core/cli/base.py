@@ -23,7 +23,7 @@ from hermes_memory_core.cli.state import State
 def _global_options() -> list[click.Option]:
     """The options of every command, made anew because click keeps state in them."""
 
-    def option(*names: str, help: str, **more: Any) -> click.Option:  # noqa: A002 - click's own word
+    def option(*names: str, help: str, **more: Any) -> click.Option:
         return click.Option(names, expose_value=False, callback=_keep, help=help, **more)
 
     return [
@@ -74,7 +74,7 @@ def add_global_options(
     return [*own, *added]
 
 
-def with_examples(help: str | None) -> str | None:  # noqa: A002 - click's own word
+def with_examples(help: str | None) -> str | None:
     """Help text whose examples (paragraphs that start with a command) click will not re-wrap."""
     if help is None:
         return None

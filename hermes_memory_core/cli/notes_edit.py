@@ -47,7 +47,7 @@ _HEADER = (
     help="Go on from a draft that could not be saved.",
 )
 @click.pass_obj
-def edit(state: State, id: str | None, target: str | None, draft: Path | None) -> None:  # noqa: A002
+def edit(state: State, id: str | None, target: str | None, draft: Path | None) -> None:
     """Change all notes of a target (default `memory`), or the one with ID, in $VISUAL or $EDITOR.
 
     Notes added by the agent while the editor is open are kept. Everything is checked (limit, safety scan) and
@@ -74,7 +74,7 @@ def edit(state: State, id: str | None, target: str | None, draft: Path | None) -
     state.hint(f"take it back: hermes memory undo {change.id}")
 
 
-def _edit_one(store: NotesStore, id: str, target: str | None) -> NoteWrite | None:  # noqa: A002
+def _edit_one(store: NotesStore, id: str, target: str | None) -> NoteWrite | None:
     note = find_note(store, id, target)
     if note is None:
         raise NoteNotFoundError(f"No note has the id `{id}`.", hint="hermes memory list")

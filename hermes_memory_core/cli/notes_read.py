@@ -71,7 +71,7 @@ def list_notes(state: State, target: str | None) -> None:
 @click.option("--raw", is_flag=True, help="The file as it is (or the bare text of the note).")
 @option_target()
 @click.pass_obj
-def show(state: State, id: str | None, raw: bool, target: str | None) -> None:  # noqa: A002
+def show(state: State, id: str | None, raw: bool, target: str | None) -> None:
     """Show the block as the model gets it, one note, or one change.
 
     Without ID the block is what a session started now would have in its prompt; sessions already running keep
@@ -125,7 +125,7 @@ def exact(text: str) -> str:
     return output.clean(text) if sys.stdout.isatty() else text
 
 
-def find_note(store: NotesStore, id: str, target: str | None = None) -> Note | None:  # noqa: A002
+def find_note(store: NotesStore, id: str, target: str | None = None) -> Note | None:
     """The one note whose id starts so; None when none or several do (an exact id always wins)."""
     notes = store.list(target)  # type: ignore[arg-type]
     if len(id) < 4:
@@ -136,7 +136,7 @@ def find_note(store: NotesStore, id: str, target: str | None = None) -> Note | N
     return found[0] if found and len({note.text for note in found}) == 1 else None
 
 
-def find_change(store: NotesStore, id: str) -> NoteWrite | None:  # noqa: A002
+def find_change(store: NotesStore, id: str) -> NoteWrite | None:
     """The one change whose id starts so; None when none or several do (an exact id always wins)."""
     changes = store.log(limit=ALL, include_aborted=True)
     found = [change for change in changes if change.id == id] or [
