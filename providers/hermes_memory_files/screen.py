@@ -6,7 +6,9 @@ stored on disk: a marker in the file could be written by anybody (spec/builtin.m
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 from hermes_memory_core.safety.lines import shorten
 from hermes_memory_core.types import Finding, Target
@@ -14,6 +16,7 @@ from hermes_memory_files.document import FILE_NAMES, note_id
 
 PREVIEW_CHARS = 200
 _REMEMBERED = 4_096
+_REMARK = re.compile(r"\s*\[[^\]\n]{0,300}\]\s*")
 _INSIDE_CHARS = 100
 """A payload can run through a whole entry, into both neighbours, only when that entry is short."""
 
@@ -30,9 +33,7 @@ class Screen:
         """Everything the scan says about one text."""
         found = self._verdicts.get(text)
         if found is None:
-            from hermes_memory_core.safety import scan
-
-            found = tuple(scan(text))
+            found = _scanned(text)
             if len(self._verdicts) >= _REMEMBERED:
                 self._verdicts.clear()
             self._verdicts[text] = found
@@ -94,6 +95,24 @@ class Screen:
     def preview(self, target: Target, text: str, max_chars: int = PREVIEW_CHARS) -> str:
         """At most ``max_chars`` of what may be shown, cut with an ellipsis."""
         return shorten(self.shown(target, text), max_chars)
+
+
+def _scanned(text: str) -> tuple[Finding, ...]:
+    """The scan of a text and, behind a bracketed remark at its start, of the rest alone.
+
+    A remark such as ``[BLOCKED: …]`` reads like talk about an attack and would soften what follows it.
+    """
+    from hermes_memory_core.safety import scan
+
+    found = scan(text)
+    remark = _REMARK.match(text)
+    if remark is None:
+        return tuple(found)
+    shift = remark.end()
+    rest = [
+        replace(one, start=one.start + shift, end=one.end + shift) for one in scan(text[shift:])
+    ]
+    return (*found, *rest)
 
 
 def _groups(entries: Sequence[str]) -> Iterator[tuple[int, int]]:
