@@ -187,6 +187,8 @@ def test_log_diff_show_and_undo_tell_one_story(hermes, notes):
     assert notes("memory") == ["one", "two"]
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(60)
 def test_log_of_ten_thousand_lines_is_short_and_says_how_many_more(hermes, home):
     hermes("memory", "add", "first")
     path = home / "memories" / "history.jsonl"

@@ -190,6 +190,8 @@ def test_an_unsound_backup_changes_nothing(store, tmp_path):
     assert count(store) == 200
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(60)
 def test_vacuum_only_when_worth_it(store, monkeypatch):
     report = store.optimise()
     assert not report.vacuumed

@@ -83,6 +83,8 @@ def test_a_tree_that_bites_its_tail_ends(nodes, read, write):
     assert got.reasons == {"cyclic message tree, cut where it repeats": 1}
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(60)
 def test_a_very_long_branch(read, write):
     nodes = {str(n): node(str(n - 1) if n else None, [], "user", f"m{n}") for n in range(20_000)}
     got = read(write("x", [chat(nodes, "19999")], lines=False))

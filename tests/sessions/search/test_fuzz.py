@@ -62,6 +62,8 @@ def db():
     db.close()
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(60)
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(query=QUERIES, sort=st.sampled_from(["relevance", "newest"]))
 def test_any_query(db, query, sort):
