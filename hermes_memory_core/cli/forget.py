@@ -76,7 +76,9 @@ def forget(
         if dry_run or not (anything or yes):
             _answer(state, text, found, dry_run=True)
             if not (anything or dry_run):
-                state.hint("add --yes to clean what was deleted before out of the databases as well")
+                state.hint(
+                    "add --yes to clean what was deleted before out of the databases as well"
+                )
             return
         if not yes:
             state.say(_table(found, dry_run=True))
