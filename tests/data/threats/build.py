@@ -1,7 +1,7 @@
 """Turns the hand-written ``*.src`` lists into the labelled JSONL corpora, and makes the disguised notes.
 
 Run by hand after editing a list: ``python tests/data/threats/build.py``. Every third note of each language and kind is
-``held``: it is measured, never tuned on.
+``held``: it is measured, never tuned on. In the lists ``⏎`` stands for a line break.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def read(name: str, lang: str | None) -> list[dict[str, str]]:
         code, kind = (lang, head) if lang else head.split()
         rows.append(
             {
-                "text": text,
+                "text": text.replace("⏎", "\n"),
                 "lang": str(code),
                 "label": "benign" if kind == "H" else "hostile",
                 "kind": KINDS[kind],
@@ -141,6 +141,7 @@ if __name__ == "__main__":
     write("sixth.jsonl", split(read("sixth.src", None)))
     write("seventh.jsonl", split(read("seventh.src", None)))
     write("eighth.jsonl", split(read("eighth.src", None)))
+    write("ninth.jsonl", split(read("ninth.src", None)))
     write("talk.jsonl", split(read("talk.src", None)))
     write("fifth.jsonl", split(read("fifth.src", None)))
     write("fourth.jsonl", split(read("fourth.src", None)))
