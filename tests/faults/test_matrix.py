@@ -17,8 +17,8 @@ from faults.reference import bad as bad_module
 from faults.reference.bad import ANSWERING, CAP_S, HOOKS, RAISING, RUDE, bad, released
 from hermes_memory_core import Memory
 
-SLACK_S = 0.5
-"""What a busy machine may add here; bench/faults.py measures the 50 ms."""
+SLACK_S = 2.0
+"""What a busy machine may add: this tells a hook that is cut off from one that is waited for; bench/faults.py times it."""
 KEYS = (
     "prefetch",
     "first_prefetch",
