@@ -10,7 +10,6 @@ of each fault in milliseconds (must be ≤ 50), and the worst single one.
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import os
 import statistics
@@ -22,7 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from faults.reference.bad import ANSWERING, HOOKS, RAISING, bad, good, released
+from faults.reference.bad import ANSWERING, HOOKS, RAISING, bad, deadlines, good, released
 
 from hermes_memory_core import Memory
 
@@ -32,18 +31,7 @@ WAITING = ("system_prompt", "tools", "begin_turn", "call_tool")
 
 def drive(home: Path, kind: type | None, cap: float) -> dict[str, float]:
     home.mkdir()
-    keys = (
-        "prefetch",
-        "first_prefetch",
-        "system_block",
-        "tools",
-        "call_tool",
-        "delivery",
-        "close",
-        "health",
-    )
-    settings = {"memory": {"deadlines": {f"{key}_s": cap for key in keys}}}
-    (home / "config.yaml").write_text(json.dumps(settings), encoding="utf-8")
+    (home / "config.yaml").write_text(deadlines(cap), encoding="utf-8")
     seconds = {}
     with Memory.open(home, providers=[kind] if kind else []) as memory:
 

@@ -389,7 +389,7 @@ class Memory:
             scope: Whose memory. With isolation on it is needed; the profile's own scope (``PROFILE_SCOPE``) means
                 everybody's and is the owner's to give.
             dry_run: Only look, and say what would go.
-            layers: Names of ``engine.forgetting.LAYERS``; None for all.
+            layers: Names of ``types.moving.FORGET_LAYERS``; None for all.
             progress: Told what is being looked at.
 
         Returns:

@@ -14,24 +14,13 @@ from hermes_memory_core.cli.base import Command, option_whose
 from hermes_memory_core.cli.state import State
 from hermes_memory_core.errors import UsageError
 from hermes_memory_core.types import PROFILE_SCOPE
+from hermes_memory_core.types.moving import FORGET_LAYERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hermes_memory_core.memory import Memory
     from hermes_memory_core.types import ForgetReceipt, Scope
-
-_LAYERS = (
-    "notes",
-    "history",
-    "skills",
-    "external",
-    "outbox",
-    "prompts",
-    "pending",
-    "spills",
-    "logs",
-)
 
 
 @click.command("forget", cls=Command)
@@ -40,7 +29,7 @@ _LAYERS = (
     "--layer",
     "layers",
     multiple=True,
-    type=click.Choice(_LAYERS),
+    type=click.Choice(FORGET_LAYERS),
     help="Only there; repeat for several. Otherwise everywhere.",
 )
 @option_whose

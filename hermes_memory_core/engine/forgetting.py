@@ -20,22 +20,11 @@ from hermes_memory_core.errors import HermesMemoryError, ScopeRequired, UsageErr
 from hermes_memory_core.plugins.discover import BUILT_IN_NAMES
 from hermes_memory_core.safety.spellings import holder
 from hermes_memory_core.types import ForgetReceipt, Scope
+from hermes_memory_core.types.moving import FORGET_LAYERS
 
 if TYPE_CHECKING:
     from hermes_memory_core.engine.open_profile import OpenProfile
 
-LAYERS = (
-    "notes",
-    "history",
-    "skills",
-    "external",
-    "outbox",
-    "prompts",
-    "pending",
-    "spills",
-    "logs",
-)
-"""What ``layers`` can name. ``prompts`` are frozen prompts, recall that came late, and notices."""
 FORGET_TIMEOUT_S = 120.0
 """For the external provider: it may have to look through everything it holds."""
 IN_FLIGHT_WAIT_S = 3.0
@@ -66,7 +55,7 @@ class Forgetting:
         scope: Whose memory; None where nobody is kept apart. The profile's own scope means everybody's, and is
             the owner's to give.
         dry_run: Only look.
-        layers: Names of ``LAYERS``; None for all.
+        layers: Names of ``FORGET_LAYERS``; None for all.
         progress: Told what is being looked at.
     """
 
@@ -80,11 +69,11 @@ class Forgetting:
         layers: Collection[str] | None = None,
         progress: Progress = lambda _text: None,
     ) -> None:
-        unknown = sorted(set(layers or ()) - set(LAYERS))
+        unknown = sorted(set(layers or ()) - set(FORGET_LAYERS))
         if unknown:
             raise UsageError(
                 f"There is no layer {unknown[0]!r}; nothing was removed.",
-                hint=f"layers: {', '.join(LAYERS)}",
+                hint=f"layers: {', '.join(FORGET_LAYERS)}",
             )
         isolation = profile.settings["memory"]["isolation"]
         if scope is None and isolation != "profile":
@@ -97,7 +86,7 @@ class Forgetting:
         self._query = query.strip()
         self._scope = None if scope is None or scope.kind == "profile" else scope
         self._dry_run = dry_run
-        self._layers = frozenset(layers or LAYERS)
+        self._layers = frozenset(layers or FORGET_LAYERS)
         self._progress = progress
         self._rows = RuntimeRows(profile.runtime, self.holds, self._scope)
         self._files = Files(profile.place.path, profile.spill, self.holds)

@@ -8,6 +8,19 @@ from typing import Any
 
 from hermes_memory_core.types.scope import PROFILE_SCOPE, Scope
 
+FORGET_LAYERS = (
+    "notes",
+    "history",
+    "skills",
+    "external",
+    "outbox",
+    "prompts",
+    "pending",
+    "spills",
+    "logs",
+)
+"""Where ``Memory.forget`` can look. ``prompts`` are frozen prompts, recall that came late, and notices."""
+
 
 @dataclass(frozen=True, slots=True)
 class Health:

@@ -14,22 +14,11 @@ import pytest
 from helpers import eventually
 
 from faults.reference import bad as bad_module
-from faults.reference.bad import ANSWERING, CAP_S, HOOKS, RAISING, RUDE, bad, released
+from faults.reference.bad import ANSWERING, CAP_S, HOOKS, RAISING, RUDE, bad, deadlines, released
 from hermes_memory_core import Memory
 
 SLACK_S = 2.0
 """What a busy machine may add: this tells a hook that is cut off from one that is waited for; bench/faults.py times it."""
-KEYS = (
-    "prefetch",
-    "first_prefetch",
-    "system_block",
-    "tools",
-    "call_tool",
-    "delivery",
-    "close",
-    "health",
-)
-CONFIG = json.dumps({"memory": {"deadlines": {f"{key}_s": CAP_S for key in KEYS}}})
 IN_TIME = {(fault, "start_session") for fault in ("1.2 times the deadline", "a busy loop")}
 """In the background nobody waits for these, and 30 s are theirs."""
 VALUES_MATTER = ("prefetch", "tools", "call_tool")
@@ -57,7 +46,7 @@ class Drive:
 
     def __init__(self, home, kind, **options):
         home.mkdir(parents=True, exist_ok=True)
-        (home / "config.yaml").write_text(CONFIG, encoding="utf-8")
+        (home / "config.yaml").write_text(deadlines(CAP_S), encoding="utf-8")
         self.home, self.kind, self.options = home, kind, options
         self.seconds = {}
         self.wait_s = 0.0

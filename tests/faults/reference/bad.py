@@ -6,6 +6,7 @@ return something no hook may return, or too much of it; ``RUDE`` answer properly
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -29,6 +30,13 @@ HOOKS = ("prefetch", "sync_turn", "tools", "call_tool", "start_session", "end_se
 
 released = threading.Event()
 """Set at the end of a test, so that what hangs goes away."""
+
+
+def deadlines(cap_s):
+    """A ``config.yaml`` with every deadline of an external provider at ``cap_s`` seconds."""
+    keys = ("prefetch", "first_prefetch", "system_block", "tools", "call_tool")
+    keys += ("delivery", "close", "health")
+    return json.dumps({"memory": {"deadlines": {f"{key}_s": cap_s for key in keys}}})
 
 
 class UnprintableError(Exception):
