@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Final
 from . import schema
 from .database import raise_ids, reserve_ids
 from .search import Index, MessageRow
+from .titles import one_line
 from .transcript import Event, finite, messages_in, plain, read_lines, session_info, whole
 from .writer import Written
 
@@ -344,12 +345,6 @@ class Applier:
         "delete": _delete,
         "end": _end,
     }
-
-
-def one_line(text: str, limit: int) -> str:
-    """The text's first words on one line, at most ``limit`` code points."""
-    flat = " ".join(text[: limit * 8].split())
-    return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
 
 
 _UPDATES: Final = {

@@ -67,20 +67,24 @@ class StoreBase:
 
     # ------------------------------------------------------------ reading
 
-    def query(self, ask: Callable[[sqlite3.Connection], Answer]) -> Answer:
+    def query(self, ask: Callable[[sqlite3.Connection], Answer], *, light: bool = False) -> Answer:
         """Run ``ask`` on a reading connection that sees all this process wrote.
 
         A damaged database is moved aside, built again from the transcripts, and asked once more.
+
+        Args:
+            ask: Only reads.
+            light: It looks at no index entry: which tokeniser made those need not be known for it.
         """
         try:
-            return self._ask(ask)
+            return self._ask(ask, light)
         except StoreCorruptError as error:
             self.set_aside(error)
-            return self._ask(ask)
+            return self._ask(ask, light)
 
-    def _ask(self, ask: Callable[[sqlite3.Connection], Answer]) -> Answer:
+    def _ask(self, ask: Callable[[sqlite3.Connection], Answer], light: bool) -> Answer:
         if not self.database.newer():
-            if not self._looked:
+            if not self._looked and not (light and not self.indexer.behind()):
                 self._looked = True
                 self.renew_index()
             self.indexer.flush()

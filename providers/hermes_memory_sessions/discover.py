@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from hermes_memory_core.types import Hit, SessionInfo, SessionRecord, SessionSort
 
+from . import search
 from .payload import clip, shown, size, without_empty
-from .search import Filters
 from .store import History
 from .times import local
 
@@ -92,7 +92,7 @@ def find(
     history: History, session: SessionInfo, query: str, request: Request
 ) -> tuple[list[Hit], list[str]]:
     """Hits outside the current lineage; interactive ones looked for again when all are automated."""
-    filters = Filters(
+    filters = search.Filters(
         source=list(request.sources) or None,
         role=list(request.roles) or None,
         session_id=request.session_id,

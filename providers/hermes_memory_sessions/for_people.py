@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from hermes_memory_core.types import Message, Scope, SessionInfo
 
+from . import search
 from .care import CareMixin, ImportOutcome, _content_key
-from .search import Filters, SearchResult
 from .store_read import ReadMixin
 from .store_write import WriteMixin
 
 if TYPE_CHECKING:
     from .importers import ImportProgress, ImportReport
+    from .search import SearchResult
 
 
 class PeopleMixin(WriteMixin, ReadMixin, CareMixin):
@@ -60,7 +61,7 @@ class PeopleMixin(WriteMixin, ReadMixin, CareMixin):
             scope: As in ``search``.
             **filters: Fields of ``search.Filters``; ``session_id`` may be several.
         """
-        return self.search_filtered(query, Filters(limit=limit, **filters), scope=scope)
+        return self.search_filtered(query, search.Filters(limit=limit, **filters), scope=scope)
 
     def transcript_sizes(self, session_ids: Iterable[str]) -> dict[str, int]:
         """Bytes of each session's transcript; 0 for one that has none."""

@@ -13,15 +13,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from hermes_memory_core.errors import HermesMemoryError, StoreLockedError, StoreUnreadableError
 
-from .apply import Applier
 from .database import Database, reserve_ids
 from .ids import MessageIds
-from .search import Index
 from .transcript import SUFFIX, file_names, session_of
 from .writer import Transcripts, Written
 
@@ -145,6 +144,13 @@ class Indexer:
                     self._start()
                 raise self._unfinished()
 
+    def behind(self) -> bool:
+        """Whether anything waits to be brought in; at first use the disk is looked at."""
+        if not self._scanned:
+            with self._work:
+                self._scan_once()
+        return bool(self._queue or self._dirty)
+
     def _unfinished(self) -> StoreLockedError:
         waiting = len(self._dirty)
         return StoreLockedError(
@@ -190,11 +196,13 @@ class Indexer:
 
     def _step(self) -> bool:
         """One transaction; False when nothing waits. The caller holds ``_work``."""
-        items = [self._queue[i] for i in range(min(BATCH, len(self._queue)))]
         with self._state:
+            items = list(islice(self._queue, BATCH))
             name, mark = next(iter(self._dirty.items())) if self._dirty else ("", None)
         if not items and mark is None:
             return False
+        from .apply import Applier  # with it comes the segmenter: not before there is work
+
         missed: dict[str, str] = {}
         to_end = True
         wanted = self._ids.wanted()
@@ -300,6 +308,8 @@ class Indexer:
 
     def _tend(self) -> bool:
         """A bounded piece of index merging between batches; True when there is more."""
+        from .search import Index
+
         with self._database.write() as db:
             return Index(db).merge()
 

@@ -17,11 +17,10 @@ from hermes_memory_core.errors import (
 from hermes_memory_core.storage.atomic import create_private, refuse_symlink, sync_dir
 from hermes_memory_core.storage.sqlite import connect, translate_sqlite_errors
 
-from . import schema
+from . import schema, search
 from .database import REBUILD_HINT
 from .rebuild import RebuildMixin, remove_database
 from .rows import tool_calls_of
-from .search import Index
 from .transcript import SUFFIX, event, is_regular, read_lines, session_of, transcript_files
 from .writer import DAMAGED
 
@@ -80,7 +79,7 @@ class MendMixin(RebuildMixin):
                 if orphans:
                     problems.append(f"{orphans} messages belong to no session")
             with self.database.maintain() as db:  # FTS5 checks itself by a special insert
-                problems += Index(db).check()
+                problems += search.Index(db).check()
             return problems
         except StoreError as error:
             return [f"{error.message} Mend it with: {error.hint or REBUILD_HINT}"]
@@ -294,7 +293,7 @@ class MendMixin(RebuildMixin):
         more = True
         while more and merged < 10_000:
             with self.database.write() as db:
-                more = Index(db).merge(500)
+                more = search.Index(db).merge(500)
             merged += more
         with self.database.exclusive(), closing(self._direct()) as db:
             busy = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]

@@ -13,8 +13,6 @@ from hermes_memory_core.errors import StoreCorruptError
 
 from . import schema
 from .database import REBUILD_HINT
-from .search import segment
-from .search.index import searchable_text
 
 SAMPLES: Final = 8
 _LONG: Final = 4000
@@ -27,6 +25,9 @@ def confirm(db: sqlite3.Connection) -> None:
     Raises:
         StoreCorruptError: It does not; an empty answer would be a lie.
     """
+    from .search import segment
+    from .search.index import searchable_text
+
     low, high = db.execute("SELECT min(id), max(id) FROM messages").fetchone()
     if low is None:
         return

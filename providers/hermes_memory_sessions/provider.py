@@ -21,9 +21,7 @@ from hermes_memory_core.types import (
     ToolSpec,
 )
 
-from . import records as moving
 from . import tool
-from .recall import recall
 from .store import History
 from .upkeep import Upkeep
 
@@ -65,6 +63,8 @@ class SessionsProvider:
         memory = self.context.settings.get("memory") or {}
         if memory.get("history_recall", "off") != "on":
             return None
+        from .recall import recall
+
         return recall(self.history, session, query, deadline)
 
     # ------------------------------------------------------------ care
@@ -77,6 +77,8 @@ class SessionsProvider:
     @hookimpl
     def health(self) -> Health:
         """A search and a look at the index, not only at the file."""
+        from . import records as moving
+
         return moving.health(self.history)
 
     @hookimpl
@@ -88,11 +90,15 @@ class SessionsProvider:
     @hookimpl
     def export_memories(self, scope: Scope | None) -> Iterator[MemoryRecord]:
         """Every message that was not taken back."""
+        from . import records as moving
+
         return moving.export(self.history, scope)
 
     @hookimpl
     def import_memories(self, records: Iterable[MemoryRecord]) -> ImportCounts:
         """Messages of an export, by session; what is there already is counted as a duplicate."""
+        from . import records as moving
+
         return moving.take(self.history, records)
 
     @hookimpl

@@ -17,12 +17,10 @@ from hermes_memory_core.storage.sqlite import connect
 from hermes_memory_core.types import Notice
 
 from . import schema
-from .apply import Applier
 from .base import StoreBase
 from .database import NEXT_ID, REBUILD_HINT, SIDECARS, Database, raise_ids
 from .ids import BLOCK
 from .indexer import stale_files
-from .search import Index
 from .transcript import transcript_files
 
 _CHUNK: Final = 512
@@ -69,6 +67,8 @@ class RebuildMixin(StoreBase):
 
         A big history is not rebuilt unasked: the person is told the command.
         """
+        from .search import Index
+
         with self.database.write() as db:
             if Index(db).is_current():
                 return False
@@ -88,6 +88,8 @@ class RebuildMixin(StoreBase):
 
     def _half_built(self) -> Database:
         """The database under construction: a new one, or what an earlier rebuild left."""
+        from .search import Index
+
         path = self.database.path.with_name(self.database.path.name + ".new")
         fresh = Database(path, self._free_id, swap_lock=False)
         try:
@@ -101,6 +103,8 @@ class RebuildMixin(StoreBase):
         return Database(path, self._free_id, swap_lock=False)
 
     def _fill(self, fresh: Database, progress: Progress | None) -> int:
+        from .apply import Applier
+
         total = self.transcripts.total_bytes()
         refuse_unreadable(unreadable_files(self.folder))
         files = stale_files(fresh, self.folder)

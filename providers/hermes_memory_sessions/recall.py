@@ -7,10 +7,8 @@ from typing import Final
 
 from hermes_memory_core.types import Recall, SessionInfo
 
-from . import discover
+from . import discover, search
 from .payload import clip, shown
-from .search import Filters, parse
-from .search.syntax import terms
 from .store import History
 from .times import local
 
@@ -71,11 +69,13 @@ def _is_about_it(history: History, session: SessionInfo, query: str) -> bool:
     A search that finds none of them falls back to the function words; that is an answer to somebody who asked,
     and noise to somebody who did not.
     """
-    found = list(terms(parse(query).node))
+    from .search.syntax import terms
+
+    found = list(terms(search.parse(query).node))
     strong = [term.text for term in found if not term.weak]
     if not strong or len(strong) == len(found):
         return bool(strong)
-    filters = Filters(
+    filters = search.Filters(
         role=("user", "assistant"),
         exclude_sessions=tuple(history.lineage_ids(session.id)),
         limit=1,

@@ -9,7 +9,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from hermes_memory_core.errors import SessionNotFoundError
 from hermes_memory_core.types import (
@@ -20,15 +20,15 @@ from hermes_memory_core.types import (
     StoredMessage,
 )
 
-from . import schema
+from . import schema, search
 from .base import StoreBase
 from .probe import confirm
 from .rows import MESSAGE_COLUMNS, SESSION_COLUMNS, session_record, stored_message
-from .search import Filters, SearchResult
-from .search import search as run_search
-from .search.filters import UNATTENDED_CONTEXTS, UNATTENDED_SOURCES
 from .times import epoch
 from .titles import same, split_number
+
+if TYPE_CHECKING:
+    from .search import Filters, SearchResult
 
 MIN_PREFIX: Final = 3
 """Characters of an id that may stand for the whole."""
@@ -71,7 +71,7 @@ class ReadMixin(StoreBase):
             ScopeRequired: Isolation is on and no scope was named.
             StoreError: The database cannot be read; the hint names the command that mends it.
         """
-        filters = Filters(
+        filters = search.Filters(
             source=source,
             role=role,
             user_id=user_id,
@@ -98,7 +98,7 @@ class ReadMixin(StoreBase):
             filters = replace(filters, scope_key=key)
 
         def ask(db: sqlite3.Connection) -> SearchResult:
-            result = run_search(db, query, filters, now=self.clock())
+            result = search.search(db, query, filters, now=self.clock())
             if not result.hits and not result.considered:
                 confirm(db)
             return result
@@ -112,7 +112,8 @@ class ReadMixin(StoreBase):
         row = self.query(
             lambda db: db.execute(
                 f"SELECT {SESSION_COLUMNS} FROM sessions s WHERE s.id = ?", (session_id,)
-            ).fetchone()
+            ).fetchone(),
+            light=True,
         )
         return session_record(row) if row else None
 
@@ -133,6 +134,8 @@ class ReadMixin(StoreBase):
         scope: Scope | None = None,
     ) -> list[SessionRecord]:
         """Most recently active first; a lineage is one row, its newest. ``limit`` -1 means all."""
+        from .search.filters import UNATTENDED_CONTEXTS, UNATTENDED_SOURCES
+
         where, values = [_NEWEST], list[Any]()
         for column, wanted in (("source", source), ("user_id", user_id), ("chat_id", chat_id)):
             if wanted is not None:
@@ -167,7 +170,9 @@ class ReadMixin(StoreBase):
             f"SELECT {SESSION_COLUMNS} FROM sessions s WHERE {' AND '.join(where)} "
             "ORDER BY s.last_active DESC, s.key DESC LIMIT ? OFFSET ?"
         )
-        rows = self.query(lambda db: db.execute(statement, (*values, limit, offset)).fetchall())
+        rows = self.query(
+            lambda db: db.execute(statement, (*values, limit, offset)).fetchall(), light=True
+        )
         return [session_record(row) for row in rows]
 
     def records(self, session_ids: Iterable[str]) -> dict[str, SessionRecord]:
@@ -386,7 +391,7 @@ class ReadMixin(StoreBase):
                 "tokeniser_version": meta.get("tokeniser_version"),
             }
 
-        numbers = self.query(ask)
+        numbers = self.query(ask, light=True)
         numbers["database_bytes"] = self.database.size()
         numbers["transcript_bytes"] = self.transcripts.total_bytes()
         numbers["bytes"] = numbers["database_bytes"] + numbers["transcript_bytes"]

@@ -6,8 +6,6 @@ from datetime import datetime
 
 from hermes_memory_core.errors import UsageError
 
-from .search.when import moment
-
 
 def epoch(value: str | float | None, *, now: float, end: bool = False) -> float | None:
     """Epoch seconds of what a filter names; None for None.
@@ -24,6 +22,8 @@ def epoch(value: str | float | None, *, now: float, end: bool = False) -> float 
         return None
     if isinstance(value, int | float):
         return float(value)
+    from .search.when import moment
+
     span = moment(value, now, None)
     if span is None:
         raise UsageError(

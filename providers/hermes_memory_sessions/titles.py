@@ -63,3 +63,9 @@ def next_title(title: str, taken: Iterable[str]) -> str:
 def same(one: str, other: str) -> bool:
     """True when two titles are the same to a person."""
     return one.casefold() == other.casefold()
+
+
+def one_line(text: str, limit: int) -> str:
+    """The text's first words on one line, at most ``limit`` code points."""
+    flat = " ".join(text[: limit * 8].split())
+    return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"

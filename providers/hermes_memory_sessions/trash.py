@@ -24,9 +24,9 @@ from hermes_memory_core.safety.spellings import holder
 from hermes_memory_core.storage.atomic import sync_dir, write_atomic
 from hermes_memory_core.types import ForgetReceipt, Scope
 
-from .apply import one_line
+from . import search
 from .base import StoreBase
-from .search import Index
+from .titles import one_line
 from .transcript import Line, encode, event, fill, messages_in, plain, read_lines, session_info
 from .writer import DAMAGED
 
@@ -99,7 +99,7 @@ class TrashMixin(StoreBase):
                     "WHERE s.id = ? LIMIT ?",
                     (session_id, _CHUNK),
                 ).fetchall()
-                Index(db).remove([row[0] for row in found])
+                search.Index(db).remove([row[0] for row in found])
                 if len(found) < _CHUNK:
                     db.execute(
                         "DELETE FROM transcripts WHERE session = (SELECT key FROM sessions WHERE id = ?)",
@@ -243,7 +243,7 @@ class TrashMixin(StoreBase):
         more = small
         while more:
             with self.database.write() as db, zeroing(db):
-                more = Index(db).merge(pages)
+                more = search.Index(db).merge(pages)
             pages = _MERGE_PAGES
         with self.database.maintain() as db:
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

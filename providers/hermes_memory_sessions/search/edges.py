@@ -52,7 +52,7 @@ def judge(one: TermEvidence, texts: dict[int, str]) -> None:
     word = fold(compatible(one.term.text))
     korean = bool(_HANGUL.fullmatch(word)) and len(word) <= 2
     freedom = {
-        id_: _freest(word, texts[id_][:_FAR])
+        id_: _freedom(word, texts[id_][:_FAR])
         for id_ in one.frequency
         if id_ in texts and id_ not in one.share
     }
@@ -64,40 +64,41 @@ def judge(one: TermEvidence, texts: dict[int, str]) -> None:
             one.share[id_] = HALF_FREE if before or after else EMBEDDED
 
 
-def _freest(word: str, text: str) -> tuple[bool, bool]:
-    """As written first: to fold the text takes longer than all else here."""
-    found = _freedom(word, text)
-    return found if all(found) else _freedom(word, folded_in_place(text))
-
-
 def _freedom(word: str, text: str) -> tuple[bool, bool]:
     """Free before and after, at the freest of the first fifty places."""
-    best = (False, False)
     at = text.find(word)
+    if at < 0:  # written otherwise there: to fold every text takes longer than all else here
+        text = folded_in_place(text)
+        at = text.find(word)
+    first, last, size, length = word[0], word[-1], len(word), len(text)
+    hangul = bool(_HANGUL.match(last))
+    best = (False, False)
     for _ in range(50):
         if at < 0:
             break
-        end = at + len(word)
-        sides = (_parted(text, at - 1, at), _closed(word, text, end))
-        if sum(sides) > sum(best):
-            best = sides
-        if all(best):
-            break
+        end = at + size
+        before = at == 0 or _parts(text[at - 1], first)
+        if hangul:
+            after = _closed(text, end)
+        else:
+            after = end >= length or _parts(text[end], last)
+        if before and after:
+            return (True, True)
+        if (before or after) and not any(best):
+            best = (before, after)
         at = text.find(word, at + 1)
     return best
 
 
-def _parted(text: str, outer: int, inner: int) -> bool:
-    """Whether a word begins or ends between two neighbouring characters."""
-    if not 0 <= outer < len(text):
-        return True
-    char = text[outer]
-    return char in HAN_FUNCTION or char in KANA_PARTICLES or _class(char) != _class(text[inner])
+@lru_cache(maxsize=1 << 14)
+def _parts(outer: str, inner: str) -> bool:
+    """Whether a word begins or ends between a character and its neighbour inside the word."""
+    char = folded_in_place(outer)
+    return char in HAN_FUNCTION or char in KANA_PARTICLES or _class(char) != _class(inner)
 
 
-def _closed(word: str, text: str, end: int) -> bool:
-    if not _HANGUL.match(word[-1]):
-        return _parted(text, end, end - 1)
+def _closed(text: str, end: int) -> bool:
+    """Whether a Korean word may end there."""
     tail = _HANGUL.match(text, end)
     return tail is None or tail.group() in KOREAN_ENDINGS
 

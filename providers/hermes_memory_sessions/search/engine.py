@@ -10,9 +10,9 @@ from typing import Final
 
 from hermes_memory_core.types import Hit
 
-from . import candidates as pool
 from . import compile as fts
-from .candidates import Candidates, Corpus, Row
+from .candidates import ALL_POSTINGS, find
+from .corpus import BEST, COLUMNS, Candidates, Corpus, Row, passing
 from .evidence import without_weak
 from .filters import MOST_HITS, Filters, condition
 from .hits import hits
@@ -116,7 +116,7 @@ def search(
     if filters.sort != "relevance":
         found.sort(key=lambda one: (one.row.ts, one.row.id), reverse=filters.sort == "newest")
     page = found[filters.offset : filters.offset + min(filters.limit, MOST_HITS)]
-    return SearchResult(hits(db, page, marker), list(parsed.warnings), len(found))
+    return SearchResult(hits(corpus, page, marker), list(parsed.warnings), len(found))
 
 
 def _found(
@@ -131,6 +131,10 @@ def _found(
     named = spans(parsed.text, now, tz)
     question = Question(parsed.text, parsed.question and not _strict(parsed.node), named, tz)
     found = _candidates(corpus, parsed.node, filters)
+    if not found.rows and isinstance(parsed.node, Term):
+        wider = _in_all_languages(corpus, parsed.node, nowhere=True)
+        if wider is not None and wider != parsed.node:
+            found = _candidates(corpus, wider, filters)
     if named and _only_time(parsed.node, question):
         question.timely = True
         _add_spans(corpus, found, question)
@@ -149,16 +153,16 @@ def _candidates(corpus: Corpus, node: Node, filters: Filters) -> Candidates:
     """By the words that say something; by all of them when those are nowhere; wider when filters leave too few."""
     by_time = filters.sort != "relevance"
     strong = without_weak(node)
-    found = pool.find(corpus, strong, by_time=by_time)
+    found = find(corpus, strong, by_time=by_time)
     if not found.rows and strong != node:
         strong = node
-        found = pool.find(corpus, strong, by_time=by_time)
+        found = find(corpus, strong, by_time=by_time)
     if (
         found.pruned
         and corpus.condition.narrow
         and len(found.rows) < filters.offset + filters.limit
     ):
-        found = pool.find(corpus, strong, by_time=by_time, prune=False)
+        found = find(corpus, strong, by_time=by_time, prune=False)
     return found
 
 
@@ -169,10 +173,11 @@ def _strict(node: Node) -> bool:
     )
 
 
-def _in_all_languages(corpus: Corpus, node: Node | None) -> Node | None:
+def _in_all_languages(corpus: Corpus, node: Node | None, *, nowhere: bool = False) -> Node | None:
     """Single words also by the stems of the store's other languages.
 
-    Of languages with next to no messages here (a name may look like one), only for words that are nowhere else.
+    Of languages with next to no messages here (a name may look like one), only words that are nowhere else;
+    that is ``nowhere`` for a query of one word, which need not be counted before it is looked for.
     """
     rows = corpus.db.execute("SELECT key, value FROM meta WHERE key GLOB 'language.*'").fetchall()
     met = {key.removeprefix("language."): number for key, number in rows}
@@ -180,13 +185,19 @@ def _in_all_languages(corpus: Corpus, node: Node | None) -> Node | None:
     if node is None or not spoken:
         return node
     common = [name for name in spoken if met[name] >= _SPOKEN * corpus.messages]
+    several = not isinstance(node, Term)
 
     def widen(term: Term) -> Term:
         if term.prefix or term.weak or len(term.units) > 1 or not term.text.isalpha():
             return term
+        rare = len(common) < len(spoken) and (
+            nowhere or (several and not corpus.count(fts.term(term), ALL_POSTINGS))
+        )
+        names = spoken if rare else common
+        if not names:
+            return term
         word = fold(term.text)
-        nowhere = len(common) < len(spoken) and not corpus.count(fts.term(term), pool.ALL_POSTINGS)
-        more = {(stem(word, name),) for name in (spoken if nowhere else common)}
+        more = {(stem(word, name),) for name in names}
         return replace(term, readings=(*term.readings, *sorted(more - set(term.readings))))
 
     return mapped(node, widen)
@@ -211,9 +222,9 @@ def _add_spans(corpus: Corpus, found: Candidates, question: Question) -> None:
             "SELECT m.id FROM sessions s JOIN messages m ON m.session = s.key "
             "WHERE s.last_active >= ? AND s.started_at < ? AND m.ts >= ? AND m.ts < ? "
             "AND m.role IN ('user', 'assistant') ORDER BY m.ts DESC LIMIT ?",
-            (span.start, span.end, span.start, span.end, pool.BEST),
+            (span.start, span.end, span.start, span.end, BEST),
         ).fetchall()
-        for row in pool.passing(corpus, [id_ for (id_,) in ids]):
+        for row in passing(corpus, [id_ for (id_,) in ids]):
             found.rows.setdefault(row.id, row)
 
 
@@ -222,10 +233,10 @@ def _add_spans(corpus: Corpus, found: Candidates, question: Question) -> None:
 
 def _literal(corpus: Corpus, literal: str) -> list[Ranked]:
     rows = corpus.db.execute(
-        f"SELECT {pool.COLUMNS}, 1 FROM "  # noqa: S608
+        f"SELECT {COLUMNS}, 1 FROM "  # noqa: S608
         "(SELECT * FROM messages ORDER BY id DESC LIMIT ?) m JOIN sessions s ON s.key = m.session "
         f"WHERE instr(m.content, ?) > 0 AND {corpus.condition.sql} ORDER BY m.id DESC LIMIT ?",
-        (LITERAL_DEPTH, literal, *corpus.condition.values, pool.BEST),
+        (LITERAL_DEPTH, literal, *corpus.condition.values, BEST),
     )
     return [Ranked(row, 1.0) for row in map(Row._make, rows)]
 

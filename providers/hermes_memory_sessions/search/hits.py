@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable
 from typing import Any
 
 from hermes_memory_core.types import Hit
 
+from .corpus import Corpus
 from .rank import Ranked
 from .snippet import Marker, snippet
 
@@ -83,16 +83,17 @@ def _values(hit: Hit) -> tuple[Any, ...]:
     return tuple(getattr(hit, name) for name in Hit.__dataclass_fields__)
 
 
-def hits(db: sqlite3.Connection, page: list[Ranked], marker: Marker) -> list[Hit]:
+def hits(corpus: Corpus, page: list[Ranked], marker: Marker) -> list[Hit]:
     """The page as a person gets it, in its order; a message deleted meanwhile is left out."""
-    texts = {
-        id_: (session, content)
-        for id_, content, session in db.execute(
-            "SELECT m.id, m.content, s.id FROM messages m JOIN sessions s ON s.key = m.session "
+    texts = corpus.texts
+    missing = [one.row.id for one in page if one.row.id not in texts]
+    if missing:
+        rows = corpus.db.execute(
+            "SELECT m.id, s.id, m.content FROM messages m JOIN sessions s ON s.key = m.session "
             "WHERE m.id IN (SELECT value FROM json_each(?))",
-            (json.dumps([one.row.id for one in page]),),
+            (json.dumps(missing),),
         )
-    }
+        texts |= {id_: (session, content) for id_, session, content in rows}
     return [
         FoundHit.later(one, *texts[one.row.id], _maker(one, marker))
         for one in page

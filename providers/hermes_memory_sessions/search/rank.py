@@ -14,7 +14,7 @@ from typing import Final
 
 from hermes_memory_sessions import schema
 
-from .candidates import Candidates, Corpus, Row
+from .corpus import Candidates, Corpus, Row
 from .evidence import TermEvidence
 from .patterns import lazy
 from .scripts import fold

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hermes_memory_sessions.search import candidates
+from hermes_memory_sessions import schema
+from hermes_memory_sessions.search import candidates, chosen
 
 
 @pytest.fixture
@@ -143,7 +144,8 @@ def test_both_ways_to_the_evidence_agree(shelf, query, monkeypatch):
 def test_frequent_terms_bring_in_no_candidates_in_a_large_store(shelf, monkeypatch):
     monkeypatch.setattr(candidates, "ALL_POSTINGS", 0)
     monkeypatch.setattr(candidates, "PRUNE_FROM", 10)
-    monkeypatch.setattr(candidates, "PRUNED_POSTINGS", 5)
+    monkeypatch.setattr(chosen, "PRUNE_FROM", 10)
+    monkeypatch.setattr(chosen, "PRUNED_POSTINGS", 5)
     for i in range(40):
         shelf.say(f"kiln {i}", f"s{i}")
     rare = shelf.say("kiln celadon", "rare")
@@ -151,3 +153,18 @@ def test_frequent_terms_bring_in_no_candidates_in_a_large_store(shelf, monkeypat
     # alone, the frequent term still finds its newest messages, and a filter those further down
     assert len(shelf.find("kiln")) == 5
     assert shelf.find("kiln", session_id="s0") == [1]
+
+
+@pytest.mark.parametrize("query", ["glaze", "kiln", "釉料", "开裂", "nowhere", "lids"])
+def test_one_word_finds_the_same_on_the_short_way(shelf, query, monkeypatch):
+    for i in range(40):
+        shelf.say(
+            f"the {'kiln' if i % 3 else 'glaze glaze'} number {i} {'lid' * (i % 2)} {'釉料开裂' * (i % 2)}",
+            f"s{i // 5}",
+            "user" if i % 2 else "assistant",
+        )
+    shelf.index.set_state([3, 4], schema.UNDONE)
+    short = shelf.find(query)
+    monkeypatch.setattr(candidates, "one_word", lambda *_: None)
+    assert shelf.find(query) == short
+    assert bool(short) == (query != "nowhere")
