@@ -161,7 +161,9 @@ def _why(name: str) -> str:
     if top.startswith(("history.db", "runtime.db")):
         return "in its free pages or log, and another program has it open: close that and run forget again"
     if top == "backups":
-        return "a backup you made; a backup is never changed, delete it when it is not needed any more"
+        return (
+            "a backup you made; a backup is never changed, delete it when it is not needed any more"
+        )
     if top == "providers" and rest:
         return f"kept by the provider `{rest.partition('/')[0]}`"
     if top in ("memories", "sessions", "pending", "hook_outputs", "skills"):
