@@ -8,10 +8,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from itertools import compress
+from typing import Any, NamedTuple
 
 from hermes_memory_core.safety.threats.fold import fold
+from hermes_memory_core.safety.threats.phrases import (
+    GAP,
+    STEM,
+    Entry,
+    Pairs,
+    Phrase,
+    Words,
+    append,
+    entry_of,
+    unpacked,
+)
 
 _CJK = "\u3005-\u3007\u3040-\u30ff\u3400-\u9fff"
 TOKEN = re.compile(rf"[^\W_{_CJK}]+(?:'[^\W_{_CJK}]+)?")
@@ -23,7 +34,6 @@ _KANA = re.compile("[\u3041-\u30fa]")
 OVERLAY = "stock"
 # Not a concept: "a=b" pairs; a phrase with "a" is also looked for with "b" (服务器=伺服器).
 VARIANTS = "variants"
-_MEMO_LIMIT = 50_000
 _GAP_WORDS = 3
 _GAP_CHARS = 10
 
@@ -37,96 +47,89 @@ class Hit(NamedTuple):
     lang: str
 
 
-class _Phrase(NamedTuple):
-    rest: tuple[tuple[str, int], ...]
-    concept: str
-    lang: str
-    size: int
-
-
-_EXACT, _STEM, _GAP = 0, 1, 2
-# Size, head, part after a gap or "", concept: a phrase of a script without spaces.
-_Chars = tuple[int, str, str, str]
-
-
-class _Entry(NamedTuple):
-    """What may start at one word: phrases sorted by how they go on, so that few are tried."""
-
-    alone: tuple[_Phrase, ...]
-    next_word: dict[str, list[_Phrase]]
-    after_gap: dict[str, list[_Phrase]]
-    loose: tuple[_Phrase, ...]
-
-
-def _entry(phrases: Iterable[_Phrase]) -> _Entry | None:
-    alone: list[_Phrase] = []
-    loose: list[_Phrase] = []
-    next_word: dict[str, list[_Phrase]] = {}
-    after_gap: dict[str, list[_Phrase]] = {}
-    for phrase in phrases:
-        rest = phrase.rest
-        if not rest:
-            if phrase.concept not in {other.concept for other in alone}:
-                alone.append(phrase)
-        elif rest[0][1] == _EXACT:
-            next_word.setdefault(rest[0][0], []).append(phrase)
-        elif rest[0][1] == _GAP and rest[1][1] == _EXACT:
-            after_gap.setdefault(rest[1][0], []).append(phrase)
-        else:
-            loose.append(phrase)
-    if not (alone or loose or next_word or after_gap):
-        return None
-    return _Entry(tuple(alone), next_word, after_gap, tuple(loose))
-
-
-@dataclass(slots=True)
 class Lexicon:
-    """Index over every phrase of every language. Build with `from_tables`; treat as read-only."""
+    """Index over every phrase of every language; treat as read-only.
 
-    exact: dict[str, list[_Phrase]] = field(default_factory=dict)
-    stems: dict[str, list[_Phrase]] = field(default_factory=dict)
-    pairs: dict[str, dict[str, list[_Chars]]] = field(default_factory=lambda: {"zh": {}, "ja": {}})
-    stem_sizes: tuple[int, ...] = ()
-    fuzzy: dict[str, str] = field(default_factory=dict)
-    shapes: set[str] = field(default_factory=set)
-    _memo: dict[str, _Entry | None] = field(default_factory=dict)
+    The index is packed (see ``phrases.py``), so that loading costs no more than reading its strings.
+    """
+
+    def __init__(self, index: Mapping[str, Any] | None = None) -> None:
+        """Take an index as `packed` gives it, or start empty."""
+        given = index or {"pairs": {"zh": {}, "ja": {}}}
+        self.exact: dict[str, str] = given.get("exact", {})
+        self.stems: dict[str, str] = given.get("stems", {})
+        self.pairs: dict[str, dict[str, str]] = given["pairs"]
+        self.fuzzy: dict[str, str] = given.get("fuzzy", {})
+        self.shapes: set[str] = set(given.get("shapes", ()))
+        self.stem_sizes: tuple[int, ...] = ()
+        self._seal()
+
+    def _seal(self) -> None:
+        self.stem_sizes = tuple(sorted(set(map(len, self.stems)), reverse=True))
+        self._words = Words(self._candidates)
+        self._starts = {lang: Pairs(packed) for lang, packed in self.pairs.items()}
+
+    def packed(self) -> dict[str, Any]:
+        """The index as JSON values, for the compiled tables."""
+        return {
+            "exact": self.exact,
+            "stems": self.stems,
+            "pairs": self.pairs,
+            "fuzzy": self.fuzzy,
+            "shapes": sorted(self.shapes),
+        }
 
     @classmethod
     def from_tables(cls, tables: Mapping[str, Mapping[str, str]]) -> Lexicon:
         """Build from ``{language: {concept: "word, phrase, stem*, two ~ parts"}}``."""
-        lexicon = cls()
+        return cls().with_tables(tables)
+
+    def with_tables(
+        self,
+        tables: Mapping[str, Mapping[str, str]],
+        variants: Mapping[str, str] | None = None,
+    ) -> Lexicon:
+        """Return a lexicon with the phrases of ``tables`` added.
+
+        Args:
+            tables: As for `from_tables`.
+            variants: Per language, the "a=b" pairs the new phrases are spelled with on top of their own.
+        """
+        wider = Lexicon(
+            {
+                "exact": dict(self.exact),
+                "stems": dict(self.stems),
+                "pairs": {lang: dict(packed) for lang, packed in self.pairs.items()},
+                "fuzzy": dict(self.fuzzy),
+                "shapes": self.shapes,
+            }
+        )
         for lang, concepts in tables.items():
-            pairs = _pairs(concepts.get(VARIANTS, ""))
+            pairs = _pairs((variants or {}).get(lang, "")) + _pairs(concepts.get(VARIANTS, ""))
             for concept, words in concepts.items():
                 if concept == VARIANTS:
                     continue
                 # One fold for the whole list: folding phrase by phrase would cost most of the loading time.
                 for plain in fold(" ".join(words.split())).text.split(","):
                     for spelling in _spellings(plain.strip(), pairs):
-                        lexicon._add(spelling, concept, lang)
-        lexicon.stem_sizes = tuple(sorted({len(stem) for stem in lexicon.stems}, reverse=True))
-        for index in lexicon.pairs.values():
-            for pair, entries in index.items():
-                if len(pair) == 2:
-                    entries += index.get(pair[0], ())
-                entries.sort(key=lambda entry: -entry[0])
-        lexicon._learn_typos(tables.get("en", {}))
-        return lexicon
+                        wider._add(spelling, concept, lang)
+        wider._learn_typos(tables.get("en", {}))
+        wider._seal()
+        return wider
 
     def _add(self, phrase: str, concept: str, lang: str) -> None:
         if _IS_CJK.match(phrase):
-            head, _, tail = phrase.partition("~")
-            head, tail = head.strip(), tail.strip()
-            entries = self.pairs["ja" if lang == "ja" else "zh"]
-            entries.setdefault(head[:2], []).append((len(head) + len(tail), head, tail, concept))
+            head = phrase.partition("~")[0].strip()
+            append(self.pairs["ja" if lang == "ja" else "zh"], head[:2], f"{concept} {phrase}")
             return
-        parts = [
-            ("~", _GAP) if part == "~" else (part.rstrip("*"), _STEM if part[-1] == "*" else _EXACT)
-            for part in phrase.replace("-", " ").split()
-        ]
-        (first, kind), rest = parts[0], tuple(parts[1:])
-        entry = _Phrase(rest, concept, lang, len(parts))
-        (self.stems if kind == _STEM else self.exact).setdefault(first, []).append(entry)
+        first, *rest = phrase.replace("-", " ").split() or [""]
+        if not first:
+            return
+        # A gap needs a word after it.
+        after = [*rest[1:], "~"]
+        rest = [part for part, follower in zip(rest, after) if {part, follower} != {"~"}]  # noqa: B905
+        target = self.stems if first[-1] == "*" else self.exact
+        append(target, first.rstrip("*"), " ".join([concept, lang, *rest]))
 
     def _learn_typos(self, english: Mapping[str, str]) -> None:
         """Let long English words be found with letters swapped inside or one letter missing."""
@@ -141,49 +144,42 @@ class Lexicon:
 
     def knows(self, word: str) -> bool:
         """True when the folded word starts or is a phrase of any table."""
-        return self._candidates(word) is not None
+        return self._words[word] is not None
 
     def find(self, text: str) -> list[Hit]:
         """Every phrase in the folded ``text``, in order. Linear in its length."""
         hits = self._find_words(text)
-        if _IS_CJK.search(text):
+        if not text.isascii() and _IS_CJK.search(text):
             hits += self._find_chars(text)
             hits.sort()
         return hits
 
     def _find_words(self, text: str) -> list[Hit]:
         hits: list[Hit] = []
-        memo = self._memo
         matches = list(TOKEN.finditer(text))
         words = [match[0] for match in matches]
+        entries = list(map(self._words.__getitem__, words))
         skip = 0
-        for index, word in enumerate(words):
+        for index in compress(range(len(words)), entries):
             if index < skip:
                 continue
-            entry = memo[word] if word in memo else self._candidates(word)
-            if entry is None:
+            entry = entries[index]
+            assert entry is not None  # noqa: S101 - compress leaves them out
+            tries = () if entry.lone else _tries(entry, words, index)
+            if not tries:
+                if entry.seen:
+                    start, end = matches[index].span()
+                    hits += [Hit(start, end, concept, lang) for concept, lang in entry.seen]
                 continue
-            after = words[index + 1] if index + 1 < len(words) else ""
-            if after not in entry.next_word and not entry.after_gap and not entry.loose:
-                start, end = matches[index].span()
-                hits += [
-                    Hit(start, end, phrase.concept, phrase.lang)
-                    for phrase in entry.alone
-                    if phrase.concept != "none"
-                ]
-                continue
-            best, found = _longest(entry, words, index)
+            best, found = _longest(entry, tries, words, index)
             for last, phrase, solid in found:
                 if solid and phrase.size < best:
                     continue
                 if solid:
                     skip = max(skip, last + 1)
                 if phrase.concept != "none":
-                    hits.append(
-                        Hit(
-                            matches[index].start(), matches[last].end(), phrase.concept, phrase.lang
-                        )
-                    )
+                    start, end = matches[index].start(), matches[last].end()
+                    hits.append(Hit(start, end, phrase.concept, phrase.lang))
         return hits
 
     def _find_chars(self, text: str) -> list[Hit]:
@@ -198,33 +194,29 @@ class Lexicon:
         return hits
 
     def _find_in_stretch(self, text: str, start: int, end: int, lang: str, hits: list[Hit]) -> None:
-        index = self.pairs[lang]
         stretch = text[start:end]
-        pairs = list(map(str.__add__, stretch, stretch[1:] + " "))
+        pairs = map(str.__add__, stretch, stretch[1:] + " ")
         # The dictionary is asked for all pairs in one go; only places where something may start are walked.
-        found = list(map(index.get, pairs))
-        if None in found:
-            for pair in {
-                pair for pair, entries in zip(pairs, found, strict=True) if entries is None
-            }:
-                index[pair] = self._entries(index, pair)
-            found = list(map(index.get, pairs))
+        starts = list(map(self._starts[lang].__getitem__, pairs))
         skip = start
-        for offset, entries in enumerate(found):
-            if not entries or start + offset < skip:
-                continue
+        for offset in compress(range(len(starts)), starts):
             place = start + offset
+            if place < skip:
+                continue
+            known = starts[offset]
+            assert known is not None  # noqa: S101 - compress leaves them out
             best = 0
-            for size, head, tail, concept in entries:
+            for size, head, tail, concept in known.get(text[place + 2 : place + 3], known[""]):
                 if size < best:
                     break
-                if len(head) > 2 and not text.startswith(head, place):
-                    continue
                 stop = place + len(head)
+                if stop > place + 3 and not text.startswith(head, place):
+                    continue
                 if concept == OVERLAY:
                     hits.append(Hit(place, stop, concept, lang))
                     continue
-                skip = max(skip, stop)
+                if stop > skip:
+                    skip = stop
                 if tail:
                     after = text.find(tail, stop, min(stop + _GAP_CHARS + len(tail), end))
                     if after < 0:
@@ -235,17 +227,7 @@ class Lexicon:
                 if concept != "none" and stop <= end:
                     hits.append(Hit(place, stop, concept, lang))
 
-    @staticmethod
-    def _entries(index: dict[str, list[_Chars]], pair: str) -> list[_Chars]:
-        """Phrases starting with ``pair`` and one-character phrases; remembered, as pairs repeat."""
-        if len(index) > _MEMO_LIMIT:
-            for stale in [key for key, entries in index.items() if not entries]:
-                del index[stale]
-        return index.get(pair[0], [])
-
-    def _candidates(self, word: str) -> _Entry | None:
-        if word in self._memo:
-            return self._memo[word]
+    def _candidates(self, word: str) -> Entry | None:
         found = self._lookup(word)
         if not found and "'" in word:
             head, _, tail = word.partition("'")
@@ -256,20 +238,20 @@ class Lexicon:
                 found = self._lookup(shorter) or self._lookup(_ARABIC_PREFIX.sub("", shorter))
         if not found and len(word) >= 5 and self.fuzzy:
             found = self._lookup_typo(word)
-        result = _entry(found)
-        if len(self._memo) >= _MEMO_LIMIT:
-            self._memo.clear()
-        self._memo[word] = result
-        return result
+        return entry_of(map(unpacked, found)) if found else None
 
-    def _lookup(self, word: str) -> list[_Phrase]:
-        found = list(self.exact.get(word, ()))
-        for size in self.stem_sizes:
-            if size <= len(word):
-                found += self.stems.get(word[:size], ())
-        return found
+    def _lookup(self, word: str) -> list[str]:
+        found = self.exact.get(word, "")
+        packed = [found] if found else []
+        size = len(word)
+        packed += [
+            self.stems[word[:length]]
+            for length in self.stem_sizes
+            if length <= size and word[:length] in self.stems
+        ]
+        return ",".join(packed).split(",") if packed else []
 
-    def _lookup_typo(self, word: str) -> list[_Phrase]:
+    def _lookup_typo(self, word: str) -> list[str]:
         intended = self.fuzzy.get(word)
         if intended is None and word[0] + word[-1] + str(len(word)) in self.shapes:
             intended = self.fuzzy.get(_jumble(word))
@@ -298,24 +280,38 @@ def _spellings(phrase: str, pairs: Iterable[tuple[str, str]]) -> list[str]:
     return spellings
 
 
+def _tries(entry: Entry, words: Sequence[str], index: int) -> list[Phrase]:
+    """The phrases of ``entry`` whose second word may be there; the rest of each is still to be followed."""
+    after = words[index + 1 : index + 2]
+    if not after:
+        return []
+    following = after[0]
+    tries = list(entry.next_word.get(following, ()))
+    stems = [*entry.next_stem.get(following[:1], ()), *entry.next_stem.get("", ())]
+    if entry.after_gap or entry.gap_stem:
+        near = words[index + 1 : index + 2 + _GAP_WORDS]
+        if not entry.after_gap.keys().isdisjoint(near):
+            for word in near:
+                tries += entry.after_gap.get(word, ())
+        if entry.gap_stem:
+            for letter in {"", *(word[:1] for word in near)}:
+                stems += entry.gap_stem.get(letter, ())
+    if stems:
+        stems.sort()
+        tries += [phrase for _, phrase in stems]
+    return tries
+
+
 def _longest(
-    entry: _Entry, words: Sequence[str], index: int
-) -> tuple[int, list[tuple[int, _Phrase, bool]]]:
+    entry: Entry, tries: Iterable[Phrase], words: Sequence[str], index: int
+) -> tuple[int, list[tuple[int, Phrase, bool]]]:
     """The phrases that go on at ``index``, each with its last word and whether it has no gap."""
     found = [(index, phrase, True) for phrase in entry.alone]
     best = 1 if found else 0
-    tries: list[_Phrase] = []
-    if index + 1 < len(words):
-        if entry.next_word:
-            tries += entry.next_word.get(words[index + 1], ())
-        if entry.after_gap:
-            for word in words[index + 1 : index + 2 + _GAP_WORDS]:
-                tries += entry.after_gap.get(word, ())
-        tries += entry.loose
     for phrase in tries:
         last = _follow(words, index, phrase.rest)
         if last >= 0:
-            solid = phrase.concept != OVERLAY and all(kind != _GAP for _, kind in phrase.rest)
+            solid = phrase.concept != OVERLAY and all(kind != GAP for _, kind in phrase.rest)
             found.append((last, phrase, solid))
             if solid:
                 best = max(best, phrase.size)
@@ -327,12 +323,12 @@ def _follow(words: Sequence[str], index: int, rest: Iterable[tuple[str, int]]) -
     slack = 0
     count = len(words)
     for part, kind in rest:
-        if kind == _GAP:
+        if kind == GAP:
             slack = _GAP_WORDS
             continue
         for place in range(index + 1, min(index + slack + 2, count)):
             word = words[place]
-            if word == part or (kind == _STEM and word.startswith(part)):
+            if word == part or (kind == STEM and word.startswith(part)):
                 index = place
                 break
         else:

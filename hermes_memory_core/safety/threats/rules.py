@@ -1,25 +1,27 @@
-"""The rule tables as objects: reading the shipped TOML files, checking them, and adding tables from outside.
+"""The rule tables as objects: loading the shipped ones, checking them, and adding tables from outside.
 
-A ``RuleSet`` is immutable for its users; ``extend`` returns a new one. No scanning happens here.
+A ``RuleSet`` is immutable for its users; ``extend`` returns a new one. The shipped tables are read in their compiled form
+(``tables/compiled.json``, made by ``compile_tables.py``). No scanning happens here.
 """
 
 from __future__ import annotations
 
+import json
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from hermes_memory_core.errors import ConfigError
 from hermes_memory_core.safety.threats.evidence import EvidenceRule
-from hermes_memory_core.safety.threats.lexicon import Lexicon
+from hermes_memory_core.safety.threats.lexicon import VARIANTS, Lexicon
 from hermes_memory_core.safety.threats.tone import Tone
 from hermes_memory_core.types import Severity
 
 LANGUAGES = ("en", "zh", "ja", "ko", "es", "de", "fr", "ru", "pt", "ar")
+COMPILED = Path(__file__).parent / "tables" / "compiled.json"
 _SEVERITIES = ("warn", "review", "block")
 
 
@@ -28,14 +30,24 @@ class ShapeRule:
     """A structural rule: a pattern on the folded text, tried only when one of its ``gate`` strings occurs."""
 
     id: str
-    pattern: re.Pattern[str]
+    source: str
     gate: tuple[str, ...]
     severity: Severity
     reasons: Mapping[str, str]
-    inside: re.Pattern[str] | None = None
+    inside_source: str | None = None
     """Must be found within what ``pattern`` matched; two simple patterns are faster than one nested one."""
     examples_for: tuple[str, ...] = ()
     examples_against: tuple[str, ...] = ()
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The pattern, compiled when a gate opens for the first time."""
+        return _pattern(self.source)
+
+    @property
+    def inside(self) -> re.Pattern[str] | None:
+        """The second pattern, compiled when the first matches."""
+        return None if self.inside_source is None else _pattern(self.inside_source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +56,16 @@ class ConceptPattern:
 
     concept: str
     gate: tuple[str, ...]
-    pattern: re.Pattern[str]
+    source: str
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The pattern, compiled when a gate opens for the first time."""
+        return _pattern(self.source)
+
+
+# Unlike the cache of `re` this one forgets nothing: rules are few and live as long as the process.
+_pattern = cache(re.compile)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +79,17 @@ class RuleSet:
     tone: Tone
     less: dict[str, float]
     reasons: dict[str, dict[str, str]]
-    words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    variants: Mapping[str, str] = field(default_factory=dict)
+    added: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Words of the tables `extend` was given."""
     off: frozenset[str] = frozenset()
+
+    @property
+    def words(self) -> Mapping[str, Mapping[str, str]]:
+        """All word tables as written; read from the TOML files, which a scan never needs."""
+        from hermes_memory_core.safety.threats.compile_tables import read_words
+
+        return _merged(read_words(), self.added)
 
     @staticmethod
     def default() -> RuleSet:
@@ -95,13 +125,13 @@ class RuleSet:
 
 
 def _extended(base: RuleSet, table: Mapping[str, Any]) -> RuleSet:
-    words = base.words
-    lexicon = base.lexicon
+    added, lexicon = base.added, base.lexicon
     if table.get("words"):
-        words = _merged(base.words, table["words"])
-        lexicon = Lexicon.from_tables(words)
+        _check_names(table["words"])
+        added = _merged(base.added, table["words"])
+        lexicon = _with_words(base, table["words"], added)
     evidence = tuple(_evidence_rule(raw) for raw in table.get("rule", ()))
-    shapes = tuple(_shape_rule(raw) for raw in table.get("shape", ()))
+    shapes = tuple(_shape_rule(raw, check=True) for raw in table.get("shape", ()))
     reasons = dict(base.reasons)
     reasons.update(_reasons(evidence, shapes))
     return replace(
@@ -109,7 +139,7 @@ def _extended(base: RuleSet, table: Mapping[str, Any]) -> RuleSet:
         evidence=base.evidence + evidence,
         shapes=base.shapes + shapes,
         lexicon=lexicon,
-        words=words,
+        added=added,
         reasons=reasons,
         off=base.off | frozenset(table.get("off", ())),
     )
@@ -134,35 +164,51 @@ def _merged(
     return merged
 
 
+def _check_names(words: Mapping[str, Mapping[str, str]]) -> None:
+    for name in (*words, *(concept for concepts in words.values() for concept in concepts)):
+        if not name.replace("-", "_").isidentifier():
+            raise ConfigError(
+                f"A threat table uses {name!r} as a language or concept; it was not used.",
+                hint="Such names are letters, digits and underscores.",
+            )
+
+
+def _with_words(
+    base: RuleSet, new: Mapping[str, Mapping[str, str]], added: Mapping[str, Mapping[str, str]]
+) -> Lexicon:
+    if any(VARIANTS in concepts for concepts in new.values()):
+        # Another spelling concerns the shipped phrases too.
+        from hermes_memory_core.safety.threats.compile_tables import read_words
+
+        return Lexicon.from_tables(_merged(read_words(), added))
+    variants = {lang: words[VARIANTS] for lang, words in added.items() if VARIANTS in words}
+    known = {
+        lang: ",".join(filter(None, (base.variants.get(lang), variants.get(lang)))) for lang in new
+    }
+    return base.lexicon.with_tables(new, known)
+
+
 @cache
 def _default() -> RuleSet:
-    evidence_table = _read("evidence.toml")
-    evidence = tuple(_evidence_rule(raw) for raw in evidence_table["rule"])
-    shapes = tuple(_shape_rule(raw) for raw in _read("shapes.toml")["shape"])
-    words = {lang: _read(f"words/{lang}.toml")["words"] for lang in LANGUAGES}
+    tables = json.loads(COMPILED.read_bytes())
+    evidence = tuple(_evidence_rule(raw) for raw in tables["rule"])
+    shapes = tuple(_shape_rule(raw, check=False) for raw in tables["shape"])
     patterns = tuple(
-        ConceptPattern(raw["concept"], tuple(raw["gate"]), re.compile(raw["pattern"]))
-        for raw in _read("words/shared.toml")["pattern"]
+        ConceptPattern(raw["concept"], tuple(raw["gate"]), raw["pattern"])
+        for raw in tables["pattern"]
     )
     reasons = _reasons(evidence, shapes)
-    reasons.update(_read("reasons.toml")["reasons"])
+    reasons.update(tables["reasons"])
     return RuleSet(
         evidence=evidence,
         shapes=shapes,
         patterns=patterns,
-        lexicon=Lexicon.from_tables(words),
-        tone=Tone.from_table(_read("tone.toml")),
-        less={key: float(value) for key, value in evidence_table["less"].items()},
+        lexicon=Lexicon(tables["lexicon"]),
+        tone=Tone(**tables["tone"]),
+        less={key: float(value) for key, value in tables["less"].items()},
         reasons=reasons,
-        words=words,
+        variants=tables["variants"],
     )
-
-
-def _read(name: str) -> dict[str, Any]:
-    source = resources.files("hermes_memory_core.safety.threats").joinpath(
-        "tables", *name.split("/")
-    )
-    return tomllib.loads(source.read_text(encoding="utf-8"))
 
 
 def _evidence_rule(raw: Mapping[str, Any]) -> EvidenceRule:
@@ -184,17 +230,20 @@ def _evidence_rule(raw: Mapping[str, Any]) -> EvidenceRule:
         ) from error
 
 
-def _shape_rule(raw: Mapping[str, Any]) -> ShapeRule:
+def _shape_rule(raw: Mapping[str, Any], *, check: bool) -> ShapeRule:
+    """Make the rule; ``check`` compiles its patterns at once, so that a bad one is reported where it comes from."""
     try:
         if raw["severity"] not in _SEVERITIES:
             raise ValueError(f"severity {raw['severity']!r}")
+        for source in (raw["pattern"], raw.get("inside", "")) if check else ():
+            _pattern(source)
         return ShapeRule(
             id=raw["id"],
-            pattern=re.compile(raw["pattern"]),
+            source=raw["pattern"],
             gate=tuple(raw.get("gate", ())),
             severity=raw["severity"],
             reasons={lang: raw[lang] for lang in LANGUAGES if lang in raw},
-            inside=re.compile(raw["inside"]) if "inside" in raw else None,
+            inside_source=raw.get("inside"),
             examples_for=tuple(raw.get("for", ())),
             examples_against=tuple(raw.get("against", ())),
         )
