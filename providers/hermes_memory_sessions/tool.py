@@ -25,6 +25,8 @@ MIN_CLIP: Final = 120
 
 GUIDANCE: Final = "Before asking the user to repeat something, look it up in past conversations with session_search."
 
+# The schema is paid for in every request, so it names the filters a model needs; a call may carry the others of
+# the API (title, cwd, user_id, chat_id, include_subagents, offset) all the same.
 SPEC: Final = ToolSpec(
     NAME,
     "Search past conversations. They tell what was said then, not what is true now. "
@@ -41,12 +43,6 @@ SPEC: Final = ToolSpec(
             "until": {"type": "string"},
             "role": {"type": "string", "description": "user, assistant, tool; comma list"},
             "source": {"type": "string", "description": "e.g. cli, telegram, cron"},
-            "title": {"type": "string", "description": "Part of the title"},
-            "cwd": {"type": "string", "description": "Directory"},
-            "user_id": {"type": "string"},
-            "chat_id": {"type": "string"},
-            "include_subagents": {"type": "boolean"},
-            "offset": {"type": "integer", "description": "Sessions to leave out, for paging"},
             "session_id": {"type": "string"},
             "around_message_id": {"type": "integer"},
             "window": {"type": "integer", "description": "Messages each side, 1-20 (default 5)"},

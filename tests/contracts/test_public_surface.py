@@ -130,10 +130,4 @@ def test_tools_and_guidance_stay_small(home):
             "session_id",
             "around_message_id",
             "window",
-            "title",
-            "cwd",
-            "user_id",
-            "chat_id",
-            "include_subagents",
-            "offset",
         }
