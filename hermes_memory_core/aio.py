@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from typing import IO, TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 
 from hermes_memory_core.engine.fence import FenceScrubber
 from hermes_memory_core.memory import Memory
@@ -16,13 +16,18 @@ from hermes_memory_core.session import Receipt, Session, TurnContext
 from hermes_memory_core.types import (
     EndReason,
     ForgetReceipt,
+    Health,
     HistoryStore,
     NotesStore,
+    Scope,
     SessionInfo,
 )
 
 if TYPE_CHECKING:
+    from hermes_memory_core.config import LoadedConfig
     from hermes_memory_core.engine.approval import Pending
+    from hermes_memory_core.engine.moving import Moved
+    from hermes_memory_core.profiles import Profile
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -179,6 +184,38 @@ class AsyncMemory:
     def pending(self) -> Pending:
         """See ``Memory.pending``. Its methods do I/O: call them in a thread (``asyncio.to_thread``)."""
         return self.sync.pending
+
+    @property
+    def profile(self) -> Profile:
+        """See ``Memory.profile``."""
+        return self.sync.profile
+
+    @property
+    def settings(self) -> LoadedConfig:
+        """See ``Memory.settings``."""
+        return self.sync.settings
+
+    async def export(
+        self, *, providers: Sequence[str] = (), scope: Scope | None = None
+    ) -> AsyncIterator[str]:
+        """See ``Memory.export``; ``async for line in memory.export()``."""
+        lines = self.sync.export(providers=providers, scope=scope)
+        while (line := await _run(lambda: next(lines, None))) is not None:
+            yield line
+
+    async def import_export(
+        self, file: IO[str], *, to: str | None = None, dry_run: bool = False
+    ) -> dict[str, Moved]:
+        """See ``Memory.import_export``."""
+        return await _run(self.sync.import_export, file, to=to, dry_run=dry_run)
+
+    async def migrate(self, source: str, target: str, *, dry_run: bool = False) -> Moved:
+        """See ``Memory.migrate``."""
+        return await _run(self.sync.migrate, source, target, dry_run=dry_run)
+
+    async def check_provider(self, name: str) -> Health:
+        """See ``Memory.check_provider``."""
+        return await _run(self.sync.check_provider, name)
 
     async def forget(self, query: str, **kwargs: Any) -> list[ForgetReceipt]:
         """See ``Memory.forget``."""

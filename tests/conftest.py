@@ -14,6 +14,7 @@ def home(tmp_path, monkeypatch):
     path = tmp_path / "home"
     monkeypatch.setenv("HERMES_HOME", str(path))
     monkeypatch.setenv("HOME", str(tmp_path / "user-home"))
+    monkeypatch.setenv("COLUMNS", "100")  # tables are cut to the terminal's width
     for name in [name for name in os.environ if name.startswith("HERMES_MEMORY_")]:
         monkeypatch.delenv(name)
     return path
