@@ -27,6 +27,7 @@ from hermes_memory_core.types import Message, Notice, ProviderContext, Scope
 from .database import REBUILD_HINT, SIDECARS, Database, reserve_ids
 from .ids import MessageIds
 from .indexer import Indexer
+from .last_turns import LastTurns
 from .transcript import (
     Event,
     clean_text,
@@ -57,6 +58,7 @@ class StoreBase:
         self.database = Database(context.home / DATABASE, self._free_id)
         self.transcripts = Transcripts(self.folder, self._torn)
         self.ids = MessageIds(self._reserve)
+        self.last_turns = LastTurns(self.transcripts)
         self.indexer = Indexer(
             self.database, self.transcripts, self.ids, self._indexing_failed, context.logger
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -141,7 +141,12 @@ class CareMixin(StoreBase):
     # ------------------------------------------------------------ import
 
     def import_session(
-        self, session: SessionInfo, messages: Sequence[Message], *, origin_key: str
+        self,
+        session: SessionInfo,
+        messages: Sequence[Message],
+        *,
+        origin_key: str,
+        free_title: Callable[[str | None], str | None] | None = None,
     ) -> ImportOutcome:
         """Store a conversation that another program recorded, timestamps kept, one sync for all.
 
@@ -152,6 +157,7 @@ class CareMixin(StoreBase):
             session: Where it goes; ``session.id`` must be the same at every import.
             messages: All messages of the source, in order.
             origin_key: The source's own name for the conversation, kept with it.
+            free_title: Gives a title nobody has; None looks at all titles there are.
         """
         known, existing = self._contents(session.id)
         fresh = [self.redacted(message) for message in messages]
@@ -180,7 +186,7 @@ class CareMixin(StoreBase):
             "".join(_content_key(message.role, message.content) for message in fresh).encode()
         ).hexdigest()
         lines.append(event("import", now, origin=origin_key, count=len(fresh), digest=digest))
-        title = None if known else self._free_title(session.title)
+        title = None if known else (free_title or self._free_title)(session.title)
         self.write_events(session.id, lines, lambda: self._imported(session, title))
         return ImportOutcome("extended" if known else "imported", session.id, len(new))
 
@@ -200,11 +206,15 @@ class CareMixin(StoreBase):
         wanted = clean_title((title or "")[:MAX_CHARS])
         if wanted is None:
             return None
+        taken = self.all_titles()
+        return next_title(wanted, taken) if any(same(wanted, other) for other in taken) else wanted
+
+    def all_titles(self) -> list[str]:
+        """Every title there is."""
         rows = self.query(
             lambda db: db.execute("SELECT title FROM sessions WHERE title IS NOT NULL").fetchall()
         )
-        taken = [row[0] for row in rows]
-        return next_title(wanted, taken) if any(same(wanted, other) for other in taken) else wanted
+        return [row[0] for row in rows]
 
     def _imported(self, session: SessionInfo, title: str | None) -> dict[str, Any]:
         line = self.opening(session, "import")

@@ -16,6 +16,8 @@ from . import search
 from .care import CareMixin, ImportOutcome, _content_key
 from .store_read import ReadMixin
 from .store_write import WriteMixin
+from .titles import MAX_CHARS, clean_title, next_title, same, split_number
+from .transcript import event
 
 if TYPE_CHECKING:
     from .importers import ImportProgress, ImportReport
@@ -47,7 +49,7 @@ class PeopleMixin(WriteMixin, ReadMixin, CareMixin):
         """
         from .importers import import_path  # the readers are many, and few runs need one
 
-        target = _Rehearsal(self) if dry_run else self
+        target = _Rehearsal(self) if dry_run else Batch(self)
         return import_path(target, Path(path), format=format, progress=progress)
 
     def search_explained(
@@ -84,6 +86,56 @@ class PeopleMixin(WriteMixin, ReadMixin, CareMixin):
                 new += 1
         outcome = "imported" if not known else "extended" if new else "unchanged"
         return ImportOutcome(outcome, session.id, new)  # type: ignore[arg-type]
+
+
+class Batch:
+    """The store as a long import sees it: titles are read once, and to end a new session nothing is looked up."""
+
+    def __init__(self, store: PeopleMixin) -> None:
+        self._store = store
+        self._titles: dict[str, list[str]] | None = None
+        self._new: set[str] = set()
+
+    def import_session(
+        self, session: SessionInfo, messages: Sequence[Message], *, origin_key: str
+    ) -> ImportOutcome:
+        """See ``History.import_session``."""
+        done = self._store.import_session(
+            session, messages, origin_key=origin_key, free_title=self._free_title
+        )
+        if done.outcome == "imported":
+            self._new.add(session.id)
+        return done
+
+    def end_session(self, session_id: str, reason: str, *, at: float | None = None) -> bool:
+        """See ``History.end_session``."""
+        if session_id not in self._new:
+            return self._store.end_session(session_id, reason, at=at)
+        self._new.discard(session_id)
+        moment = self._store.clock() if at is None else at
+        self._store.write_events(session_id, [event("end", moment, reason=reason)])
+        return True
+
+    def update_session(self, session_id: str, **fields: Any) -> None:
+        """See ``History.update_session``."""
+        self._store.update_session(session_id, **fields)
+
+    def _free_title(self, title: str | None) -> str | None:
+        wanted = clean_title((title or "")[:MAX_CHARS])
+        if wanted is None:
+            return None
+        if self._titles is None:
+            self._titles = {}
+            for known in self._store.all_titles():
+                self._titles.setdefault(_base(known), []).append(known)
+        kin = self._titles.setdefault(_base(wanted), [])
+        free = next_title(wanted, kin) if any(same(wanted, other) for other in kin) else wanted
+        self._titles.setdefault(_base(free), []).append(free)
+        return free
+
+
+def _base(title: str) -> str:
+    return split_number(title)[0].casefold()
 
 
 class _Rehearsal:

@@ -35,7 +35,7 @@ STALL_S: Final = 0.1
 RETRY_S: Final = 2.0
 FLUSH_S: Final = 30.0
 """How long a reader works on a backlog before it says so."""
-CHECK_EVERY: Final = 8
+CHECK_EVERY: Final = 3
 """Transactions between two looks at the write-ahead log."""
 WAL_BYTES: Final = 4 << 20
 """Write-ahead log size at which the background thread checkpoints."""

@@ -63,7 +63,7 @@ class PruneMixin(TrashMixin, MendMixin):
         include_open: bool = False,
         **filters: Any,
     ) -> PrunePlan:
-        """Sessions last active before ``before``, ended, neither pinned nor archived; changes nothing.
+        """Sessions whose conversation was last active before ``before``, ended, neither pinned nor archived; changes nothing.
 
         Without ``before`` and without any filter, 90 days ago is meant. Filters: source, title (part),
         end_reason, cwd (prefix), model (part), user_id, chat_id, min_messages, max_messages, min_tokens,
@@ -85,7 +85,9 @@ class PruneMixin(TrashMixin, MendMixin):
         for name, value in given.items():
             where.append(_CONDITIONS[name])
             values.append(_prefix(value) if name == "cwd" else value)
-        for condition, value in (("s.last_active < ?", before), ("s.last_active >= ?", after)):
+        # a conversation is as young as its youngest part: a compressed one's beginnings are never old alone
+        active = "(SELECT max(n.last_active) FROM sessions n WHERE n.lineage = s.lineage)"
+        for condition, value in ((f"{active} < ?", before), (f"{active} >= ?", after)):
             moment = epoch(value, now=self.clock())
             if moment is not None:
                 where.append(condition)

@@ -85,7 +85,13 @@ class WriteMixin(StoreBase):
     # ------------------------------------------------------------ turns
 
     def commit_turn(self, session: SessionInfo, turn: Turn) -> TurnRef:
-        """Append the turn to the transcript and sync it; indexing follows in the background."""
+        """Append the turn to the transcript and sync it; indexing follows in the background.
+
+        The session's last turn, handed over again with its id, is not stored twice.
+        """
+        again = self.last_turns.get(session.id)
+        if again is not None and again.turn_id == turn.id and turn.id and self._turn_at(again):
+            return again
         at = turn.at or self.clock()
         messages = turn.messages or (
             Message("user", turn.user),
@@ -107,7 +113,9 @@ class WriteMixin(StoreBase):
             [event("turn", at, turn=head, messages=fields)],
             lambda: self.opening(session, "new"),
         )[-1]
-        return TurnRef(session.id, turn.id, line.offset, tuple(ids), line.end)
+        ref = TurnRef(session.id, turn.id, line.offset, tuple(ids), line.end)
+        self.last_turns.put(session.id, ref)
+        return ref
 
     def read_turn(self, ref: TurnRef) -> Turn | None:
         """The turn as committed; None when it was forgotten or undone since."""
@@ -145,6 +153,7 @@ class WriteMixin(StoreBase):
         """Hide the last ``turns`` turns from prompt and search; how many messages were hidden."""
         ids = self._last_turns(session_id, turns)
         if ids:
+            self.last_turns.put(session_id, None)
             self.write_events(session_id, [event("undo", self.clock(), message_ids=ids)])
         return len(ids)
 

@@ -14,7 +14,7 @@ from .evidence import TermEvidence, allowed, gather, rarity, union
 from .postings import Offsets, about, among, offsets_among
 from .scripts import compatible, fold
 from .snippet import Marker
-from .syntax import Node, Term, plain
+from .syntax import AllOf, Node, Term, plain
 
 COUNTED: Final = 4_000
 """Terms in no more messages are counted exactly and read with their offsets; beyond, their number is judged."""
@@ -45,34 +45,22 @@ def chosen(
         sizes[term] = _size(corpus, term, most, read)
     # an AND or NOT narrows more than any term: then the tree itself says who is a candidate
     narrowed = None if plain(node) else set(corpus.ids(fts.tree(node), most))
-    weight: dict[int, float] = {}
-    total = entered = 0
-    for term in sorted(wanted, key=sizes.__getitem__):
-        if total > most:
-            break
-        entered += 1
-        worth = rarity(sizes[term], corpus.messages)
-        if term not in read:
-            read[term] = corpus.ids(fts.term(term), most)
-        holding = read[term]
-        total += len(holding)
-        if weight:
-            get = weight.get
-            for message in holding:
-                weight[message] = get(message, 0.0) + worth
-        else:
-            weight = dict.fromkeys(holding, worth)
-        if not holding and len(term.units) > 1 and not term.exact:
-            total += _part_weights(corpus, term, most, weight)
+    best = corpus.best(len(wanted))
+    if narrowed is not None and _all_of_words(node):
+        entered, weight = len(wanted), dict.fromkeys(narrowed, 0.0)
+        holding = list(narrowed)
+        read |= {term: holding for term in wanted}
+    else:
+        # beyond these, a message with the remaining terms alone cannot be among the best any more
+        enough = 0 if by_time or corpus.condition.narrow else 2 * best
+        entered, weight = _weighed(corpus, wanted, sizes, read, most, narrowed, enough)
     pruned = entered < len(wanted) or any(len(holding) >= most for holding in read.values())
-    if narrowed is not None:
-        weight = {message: weight.get(message, 0.0) for message in narrowed}
     order: Iterable[int]
     if by_time:
         order = sorted(weight, reverse=True)
     else:
         order = _heaviest(weight)
-    found = filled(corpus, order, corpus.best(len(wanted)))
+    found = filled(corpus, order, best)
     found.pruned = pruned
     evidence = _read_evidence(corpus, found, [*wanted, *refused], sizes, read)
     found.evidence = [evidence[term] for term in wanted]
@@ -80,6 +68,58 @@ def chosen(
     left = union(found.evidence) if sure is None else sure
     found.rows = {id_: row for id_, row in found.rows.items() if id_ in left}
     return found
+
+
+def _all_of_words(node: Node) -> bool:
+    """Whether every word has to be there: then all candidates weigh the same."""
+    return isinstance(node, AllOf) and all(
+        isinstance(child, Term) and not child.prefix for child in node.nodes
+    )
+
+
+def _weighed(
+    corpus: Corpus,
+    wanted: list[Term],
+    sizes: dict[Term, int],
+    read: dict[Term, list[int]],
+    most: int,
+    narrowed: set[int] | None,
+    enough: int,
+) -> tuple[int, dict[int, float]]:
+    """Candidates with the worth of their terms, and how many terms entered, the rarest first.
+
+    What was read is kept in ``read``. With ``enough`` candidates that no newcomer can reach any more, no newcomer
+    is taken in: half a million additions of one number each are what a frequent word costs otherwise.
+    """
+    terms = sorted(wanted, key=sizes.__getitem__)
+    worths = [rarity(sizes[term], corpus.messages) for term in terms]
+    weight: dict[int, float] = dict.fromkeys(narrowed, 0.0) if narrowed is not None else {}
+    closed = narrowed is not None
+    total = entered = 0
+    for place, term in enumerate(terms):
+        if total > most:
+            break
+        entered += 1
+        worth = worths[place]
+        if term not in read:
+            read[term] = corpus.ids(fts.term(term), most)
+        holding = read[term]
+        total += len(holding)
+        if not closed and 0 < enough < len(weight):
+            floor = heapq.nlargest(enough, weight.values())[-1]
+            closed = floor > sum(worths[place:])
+        if closed:
+            for message in weight.keys() & set(holding):
+                weight[message] += worth
+        elif weight:
+            get = weight.get
+            for message in holding:
+                weight[message] = get(message, 0.0) + worth
+        else:
+            weight = dict.fromkeys(holding, worth)
+        if not closed and not holding and len(term.units) > 1 and not term.exact:
+            total += _part_weights(corpus, term, most, weight)
+    return entered, weight
 
 
 def _size(corpus: Corpus, term: Term, most: int, read: dict[Term, list[int]]) -> int:

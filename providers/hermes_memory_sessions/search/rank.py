@@ -114,7 +114,7 @@ def _neighbours(corpus: Corpus, rows: Iterable[Row]) -> dict[tuple[int, int], Ro
             found[row.session, position] = row
     condition = corpus.condition
     stretches = [
-        (session, low, high)
+        (session, low, high, sources[session])
         for session, positions in wanted.items()
         for low, high in _ranges(
             sorted(p for p in positions if p > 0 and (session, p) not in found)
@@ -122,17 +122,15 @@ def _neighbours(corpus: Corpus, rows: Iterable[Row]) -> dict[tuple[int, int], Ro
     ][:MOST_STRETCHES]
     # the session of a candidate has passed: only the message's own clauses are still open
     rows_near = corpus.db.execute(
-        "SELECT m.id, m.session, m.position, m.tokens, m.flags, m.ts, m.role, m.name, '', "  # noqa: S608
+        "SELECT m.id, m.session, m.position, m.tokens, m.flags, m.ts, m.role, m.name, json_extract(near.value, '$[3]'), "  # noqa: S608
         f"({condition.message_sql}) FROM json_each(?) near CROSS JOIN messages m "
         "WHERE m.session = json_extract(near.value, '$[0]') AND m.position BETWEEN "
         "json_extract(near.value, '$[1]') AND json_extract(near.value, '$[2]') AND m.state != ?",
         (*condition.message_values, json.dumps(stretches), schema.UNDONE),
     )
-    for values in rows_near:
-        if values[6] in _DIALOGUE:
-            session = values[1]
-            near = Row._make((*values[:8], sources[session], values[9]))
-            found.setdefault((session, near.position), near)
+    for near in map(Row._make, rows_near):
+        if near.role in _DIALOGUE:
+            found.setdefault((near.session, near.position), near)
     return found
 
 
