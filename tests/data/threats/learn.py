@@ -4,8 +4,9 @@ Run by hand after adding notes or words: ``python tests/data/threats/learn.py [h
 read for learning. Technical prose of the standard library's own help is added as honest background, and the lines of
 the files named: everyday talk, so that the model learns what ordinary "you" and "tell" sound like. The shipped table was
 learned with the conversations of the chatterbot-corpus package (BSD licence; twelve languages, 15 to 300 characters a
-line); only weights come from them, no text is kept. The thresholds are set on notes the model did not see (four-fold),
-at the share of honest notes that may be held.
+line); only weights come from them, no text is kept. Words of one line of ``kin.txt`` share a
+part of their weight, so that words no note contains speak too. The thresholds are set on notes the model did not see
+(four-fold), at the share of honest notes that may be held.
 """
 
 from __future__ import annotations
@@ -30,8 +31,11 @@ TARGET = (
     HERE.parent.parent.parent / "hermes_memory_core" / "safety" / "threats" / "tables" / "tone.toml"
 )
 RULES = RuleSet.default()
-FOLDS, EPOCHS, RATE, DECAY = 4, 40, 0.3, 1.0
-BACKGROUND = 0.25
+FOLDS, EPOCHS, RATE = 4, 40, 0.3
+# Pull towards zero, of words, concepts ("@…") and lines of kin ("~…").
+DECAY = {"@": 1.0, "~": 2.0}
+DECAY_WORDS = 4.0
+BACKGROUND = 0.05
 HELD_SHARE = (
     0.06  # these honest notes mirror hostile ones word for word; ordinary ones score far lower
 )
@@ -87,30 +91,51 @@ def examples() -> list[Sample]:
     return made
 
 
+def kin() -> dict[str, list[str]]:
+    """Word or character pair → the lines of ``kin.txt`` it stands in, as ``~0``, ``~1`` …"""
+    found: dict[str, list[str]] = defaultdict(list)
+    lines = (HERE / "kin.txt").read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(line for line in lines if line and line[0] != "#"):
+        for name in sorted(features(fold(line).text, (), 0.0)):
+            found[name].append(f"~{number}")
+    return dict(found)
+
+
+KIN = kin()
+
+
 def fit(data: list[Sample]) -> tuple[dict[str, float], float]:
-    counts = Counter(name for found, _, _ in data for name in found)
-    usable = [
-        ({name for name in found if counts[name] > 1}, label, weight)
-        for found, label, weight in data
-    ]
+    """Weights per feature, the share of its kin included, and the bias."""
+    seen = Counter(name for found, _, _ in data for name in found)
+    own = {name for name, count in seen.items() if count > 1}
+    usable = []
+    for found, label, importance in data:
+        known = sorted(name for name in found if name in own or name in KIN)
+        names = [name for name in known if name in own]
+        names += [line for name in known for line in KIN.get(name, ())]
+        usable.append((scale(len(known)), names, label, importance))
+    counts = Counter(name for _, names, _, _ in usable for name in names)
+    pull = {name: DECAY.get(name[0], DECAY_WORDS) / counts[name] / 2 for name in counts}
     weights: dict[str, float] = defaultdict(float)
     squares: dict[str, float] = defaultdict(lambda: 1e-6)
     bias, bias_square = 0.0, 1e-6
     rng = random.Random(11)
     for _ in range(EPOCHS):
         rng.shuffle(usable)
-        for found, label, importance in usable:
-            share = scale(len(found))
-            z = bias + share * sum(weights[name] for name in found)
+        for share, names, label, importance in usable:
+            z = bias + share * sum([weights[name] for name in names])
             error = (1 / (1 + math.exp(-max(-30.0, min(30.0, z)))) - label) * importance
             bias_square += error * error
             bias -= RATE * error / math.sqrt(bias_square)
-            for name in sorted(found):
-                decay = DECAY * (0.3 if name[0] == "@" else 1.0)
-                step = share * error + decay * weights[name] / counts[name] / 2
+            for name in names:
+                step = share * error + pull[name] * weights[name]
                 squares[name] += step * step
                 weights[name] -= RATE * step / math.sqrt(squares[name])
-    return dict(weights), bias
+    return {
+        name: (weights[name] if name in own else 0.0)
+        + sum(weights[line] for line in KIN.get(name, ()))
+        for name in sorted(own | KIN.keys())
+    }, bias
 
 
 def score(model: tuple[dict[str, float], float], text: str) -> float:
