@@ -9,6 +9,7 @@ import base64
 import binascii
 import html
 import re
+import string
 import zlib
 from collections.abc import Callable
 from typing import NamedTuple
@@ -34,7 +35,17 @@ _INLINE_GATE = re.compile(
 )
 # Cheap looks before the patterns above are tried.
 _LONG_WORD = 16
-_FOURS = 4
+_LONG_BASE32 = 24
+
+
+def _only(allowed: str) -> bytes:
+    """Table for `bytes.translate` that turns every other character into a space."""
+    return bytes(code if chr(code) in allowed else 0x20 for code in range(256))
+
+
+_CODED = _only(string.ascii_letters + string.digits + "+/_-")
+_CODED_32 = _only(string.ascii_uppercase + "234567")
+_HEX_DIGITS = _only(string.hexdigits + "x")
 _MIN_DIGITS, _MIN_CODE_DIGITS, _MIN_BITS = 10, 24, 40
 _INFLATED_LIMIT = 65_536
 _CODE_LIMIT = 0x10FFFF
@@ -51,18 +62,22 @@ class Blob(NamedTuple):
 def find_blobs(text: str) -> list[Blob]:
     """Every stretch of ``text`` that decodes to readable text."""
     found: list[Blob] = []
-    sizes = list(map(len, text.split()))
+    plain = text.encode("ascii", "replace")
     decoders: list[tuple[re.Pattern[str], Callable[[str], str | None]]] = []
-    if sizes.count(4) >= _FOURS:
+    # Three words of four in a row: the first and the last of a spaced run may touch something else.
+    if "\4\4\4" in "".join(map(chr, map(len, text.split()))):
         decoders.append((_BASE64_SPACED, _from_base64))
-    if sizes and max(sizes) >= _LONG_WORD:
-        decoders += [(_BASE64, _from_base64), (_BASE32, _from_base32)]
-    digits = list(map(text.count, "0123456789"))
-    if sum(digits) >= _MIN_DIGITS:
-        decoders.append((_HEX, _from_hex))
-        if digits[0] + digits[1] >= _MIN_BITS:
+    if _longest(plain.translate(_CODED)) >= _LONG_WORD:
+        decoders.append((_BASE64, _from_base64))
+        if _longest(plain.translate(_CODED_32)) >= _LONG_BASE32:
+            decoders.append((_BASE32, _from_base32))
+    digits = len(plain) - len(plain.translate(None, b"0123456789"))
+    if digits >= _MIN_DIGITS:
+        if _longest(plain.translate(_HEX_DIGITS, b" :,-")) >= _LONG_WORD:
+            decoders.append((_HEX, _from_hex))
+        if plain.count(b"0") + plain.count(b"1") >= _MIN_BITS:
             decoders.append((_BINARY, _from_binary))
-        if sum(digits) >= _MIN_CODE_DIGITS:
+        if digits >= _MIN_CODE_DIGITS:
             decoders.append((_CODES, _from_codes))
     for pattern, decoder in decoders:
         for match in pattern.finditer(text):
@@ -70,6 +85,10 @@ def find_blobs(text: str) -> list[Blob]:
             if inner is not None:
                 found.append(Blob(match.start(), match.end(), inner))
     return found
+
+
+def _longest(text: bytes) -> int:
+    return max(map(len, text.split()), default=0)
 
 
 def expand_inline(text: str) -> tuple[str, list[int]] | None:

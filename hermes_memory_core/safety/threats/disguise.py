@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 from itertools import accumulate
 
 from hermes_memory_core.safety.threats.fold import View
@@ -115,6 +116,10 @@ _COMMON = frozenset(
 )
 # One visible character, then one to three separators, at least four times: "i g n o r e", "忽 略 之 前".
 _SPACED = re.compile(r"(?<![^\W_])(?:[^\W_][ \t.\-_*|/·,+~•‧・:]{1,3}){3,}[^\W_](?![^\W_])")
+# What every such run contains; starts with a separator, of which there are few, so that it is looked for quickly.
+_SPACED_GATE = re.compile(
+    r"[ \t.\-_*|/·,+~•‧・:]{1,3}[^\W_][ \t.\-_*|/·,+~•‧・:]{1,3}[^\W_][ \t.\-_*|/·,+~•‧・:]"
+)
 _WIDE = re.compile(r"[ \t]{2,3}|[/|,]\s")
 _LEET_CHARS = "0134578@$!|+"
 _LEET_SET = frozenset(_LEET_CHARS)
@@ -140,6 +145,13 @@ _RUN_CORES = (
     "instruction", "rules", "guideline", "directive", "prompt", "commands", "orders", "restriction", "safeguard",
     "filters", "apikey", "password", "secret", "user", "owner", "human", "customer", "youarenow", "token",
     "credential", "conversation", "chathistory", "memories", "memory", "developermode",
+)  # fmt: skip
+# Every alternative starts with one of these; the pattern is tried only there.
+_RUN_STARTS = (
+    "ignore", "disregard", "forget", "override", "overlook", "bypass", "dismiss", "reveal", "print", "show", "repeat",
+    "output", "leak", "dump", "display", "donot", "dont", "never", "without", "youarenow", "send", "post", "upload",
+    "forward", "email", "developermodeenabled", "systempromptoverride", "norestrictionsapply", "youhavenorestriction",
+    "enabledevelopermode",
 )  # fmt: skip
 _ROT13 = frozenset(
     [
@@ -220,6 +232,8 @@ def _unleet_word(word: str, lexicon: Lexicon) -> str:
 def despace(view: View, lexicon: Lexicon) -> View | None:
     """Close up letter-spaced runs, dividing them into words where that is possible."""
     text = view.text
+    if _SPACED_GATE.search(text) is None:
+        return None
     pieces: list[str] = []
     starts: list[int] = []
     position = 0
@@ -288,37 +302,61 @@ def _divide(letters: str, lexicon: Lexicon) -> list[int]:
     return cuts[::-1]
 
 
-def run_together(view: View, lexicon: Lexicon) -> list[tuple[int, int]]:
+def latin_words(view: View) -> list[str]:
+    """The runs of Latin letters, as `run_together` and `mirrored` want them."""
+    return _ASCII_WORD.findall(view.text)
+
+
+def run_together(view: View, words: list[str], lexicon: Lexicon) -> list[tuple[int, int]]:
     """Spans (original offsets) where a stock attack appears once everything but letters is taken out.
 
     Ordinary spelling is left to the clause scan: a span counts only when its pieces are not words.
     """
-    text = view.text
-    words = _ASCII_WORD.findall(text)
     squeezed = "".join(words)
-    if not any(core in squeezed for core in _RUN_CORES):
+    starts = _run_starts(squeezed)
+    if not starts:
         return []
     ends = list(accumulate(map(len, words)))
     places: list[tuple[int, int]] | None = None
     spans = []
-    for match in _RUN_TOGETHER.finditer(squeezed):
+    done = 0
+    for start in starts:
+        match = _RUN_TOGETHER.match(squeezed, start) if start >= done else None
+        if match is None:
+            continue
+        done = match.end()
         first, last = bisect_right(ends, match.start()), bisect_left(ends, match.end())
         if match.start() != (ends[first - 1] if first else 0):
             continue  # starts inside a word: "unforget", "mis-send"
         if all(word in _COMMON or lexicon.knows(word) for word in words[first : last + 1]):
             continue
         if places is None:
-            places = [found.span() for found in _ASCII_WORD.finditer(text)]
+            places = [found.span() for found in _ASCII_WORD.finditer(view.text)]
         spans.append(view.span(places[first][0], places[last][1]))
     return spans
 
 
-def mirrored(view: View) -> list[str]:
+def _run_starts(squeezed: str) -> list[int]:
+    """Places at which a stock attack may start, in order; none when nothing in the text could end one."""
+    places: list[int] = []
+    for begin in _RUN_STARTS:
+        place = squeezed.find(begin)
+        while place >= 0:
+            places.append(place)
+            place = squeezed.find(begin, place + 1)
+    if not places or not any(core in squeezed for core in _RUN_CORES):
+        return []
+    return sorted(set(places))
+
+
+def mirrored(view: View, latin: Iterable[str]) -> list[str]:
     """The text turned around, or shifted by rot13, when it shows at least two words that way."""
     candidates = []
-    words = set(_ASCII_WORD.findall(view.text))
+    words = set(latin)
     if len(words & _ROT13) >= 2:
         candidates.append(codecs.decode(view.text, "rot13"))
-    if len(words & _REVERSED) >= 2 or sum(word in view.text for word in _REVERSED_HAN) >= 2:
+    if len(words & _REVERSED) >= 2 or (
+        not view.text.isascii() and sum([word in view.text for word in _REVERSED_HAN]) >= 2
+    ):
         candidates.append(view.text[::-1])
     return candidates

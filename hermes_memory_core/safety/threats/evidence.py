@@ -11,7 +11,7 @@ import itertools
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from hermes_memory_core.safety.threats.lexicon import Hit
 
@@ -38,11 +38,14 @@ ACTIONS = frozenset(
     ]
 )
 # A clause ends at sentence punctuation, at a blank line and before a list item; a single line break is only wrapping.
-_BOUNDARY = re.compile(r"[.!?](?=\s|$|[^\x00-\x7f])|。|\n(?=\s*(?:\n|[-*#>•]|\d+[.)]))")
+# Written so that every match starts with a character of one set, which the regex engine looks for quickly.
+_BOUNDARY = re.compile(
+    r"[.!?。\n](?:(?<=[.!?])(?=\s|$|[^\x00-\x7f])|(?<=。)|(?<=\n)(?=\s*(?:\n|[-*#>•]|\d+[.)])))"
+)
 _QUOTED = re.compile(
     r"\"[^\"\n]{3,400}\"|“[^”\n]{3,400}”|「[^」\n]{3,400}」|『[^』\n]{3,400}』|«[^»\n]{3,400}»"
     r"|„[^“”\n]{3,400}[“”]|`[^`\n]{3,400}`|‹[^›\n]{3,400}›|《[^》\n]{3,400}》"
-    r"|(?<!\w)'(?:[^'\n]|'(?=\w)){6,300}'(?!\w)"
+    r"|'(?<!\w')(?:[^'\n]|'(?=\w)){6,300}'(?!\w)"
 )
 _JOINER = re.compile(
     r"\b(?:or|nor|and|ou|o|oder|noch|ni|или|и|ни|e|y|et|und|أو|ولا)\b|[,/、或和及與与]"
@@ -62,6 +65,8 @@ _CORE = ACTIONS | {
 # What an action means when it is negated; actions not listed here are then no order at all.
 NEGATED = {"tell": "conceal", "follow": "dismiss", "ask": "disable"}
 _NOT = frozenset(("not", "mustnot"))
+# Without one of these every action stands as it is.
+_TURNING = _NOT | {"narrator", "actor"}
 # What happens to somebody or something rather than what is done; it neither narrates nor shields a later negation.
 _PASSIVE = frozenset(("know", "valid"))
 
@@ -80,10 +85,16 @@ class EvidenceRule:
     examples_against: tuple[str, ...] = ()
     masks: tuple[int, ...] = field(init=False, default=())
     """``need`` as bit masks, so that the many rules a clause does not meet cost next to nothing."""
+    first: int = field(init=False, default=0)
+    """The mask that is met most rarely."""
+    wanted: frozenset[str] = field(init=False, default=frozenset())
+    """All concepts of ``need``."""
 
     def __post_init__(self) -> None:
         masks = tuple(sum(_bit(concept) for concept in group) for group in self.need)
         object.__setattr__(self, "masks", masks)
+        object.__setattr__(self, "wanted", frozenset().union(*self.need))
+        object.__setattr__(self, "first", min(masks, key=int.bit_count, default=-1))
 
 
 _BITS: dict[str, int] = {}
@@ -145,9 +156,10 @@ def weigh(
     quotes = [match.span() for match in _QUOTED.finditer(text)] if hits else []
     found: list[Verdict] = []
     for index, cluster in enumerate(clusters):
-        if not cluster.concepts.isdisjoint(_CORE):
+        met = [] if cluster.concepts.isdisjoint(_CORE) else _met(cluster, rules)
+        if met:
             near = _neighbours(clusters, index)
-            for rule in _met(cluster, rules):
+            for rule in met:
                 start, end = _span(cluster, rule)
                 score = _gain(rule, cluster.concepts, near)
                 if score >= _LEAST:
@@ -162,7 +174,7 @@ def _met(cluster: Cluster, rules: Sequence[EvidenceRule]) -> list[EvidenceRule]:
     for concept in cluster.concepts:
         mask |= _BITS.get(concept, 0)
     met = []
-    for rule in rules:
+    for rule in [rule for rule in rules if mask & rule.first]:
         for needed in rule.masks:
             if not mask & needed:
                 break
@@ -194,12 +206,12 @@ def _doubt(
     cluster: Cluster, near: set[str], rule: EvidenceRule, less: dict[str, float], quoted: bool
 ) -> float:
     doubt = 0.0
+    concepts = cluster.concepts
     for concept, loss in less.items():
-        loss = rule.less.get(concept, loss)
-        if concept in cluster.concepts:
-            doubt += loss
+        if concept in concepts:
+            doubt += rule.less.get(concept, loss)
     for concept, loss in rule.less.items():
-        if concept not in less and concept in cluster.concepts:
+        if concept in concepts and concept not in less:
             doubt += loss
     if quoted:
         about = {"defence", "condition", "frame"}
@@ -219,7 +231,12 @@ def _in_company(found: list[Verdict]) -> list[Verdict]:
         for index in (verdict.cluster - 1, verdict.cluster, verdict.cluster + 1):
             others |= by_cluster.get(index, set())
         company = len(others - {verdict.rule.id})
-        result.append(replace(verdict, score=verdict.score + _COMPANY * min(company, 2)))
+        if company:
+            score = verdict.score + _COMPANY * min(company, 2)
+            verdict = Verdict(
+                verdict.rule, score, verdict.start, verdict.end, verdict.cluster, verdict.lang
+            )
+        result.append(verdict)
     return result
 
 
@@ -232,9 +249,8 @@ _FAR = 1 << 60
 
 
 def _span(cluster: Cluster, rule: EvidenceRule) -> tuple[int, int]:
-    wanted = frozenset().union(*rule.need)
-    used = [hit for hit in cluster.hits if hit.concept in wanted]
-    return min(hit.start for hit in used), max(hit.end for hit in used)
+    used = [hit for hit in cluster.hits if hit.concept in rule.wanted]
+    return min([hit.start for hit in used]), max([hit.end for hit in used])
 
 
 def _clusters(text: str, hits: Sequence[Hit], cuts: Sequence[int]) -> list[Cluster]:
@@ -257,9 +273,14 @@ def _clusters(text: str, hits: Sequence[Hit], cuts: Sequence[int]) -> list[Clust
             clusters.append(last)
         end = hit.end
     for cluster in clusters:
+        concepts = {hit.concept for hit in cluster.hits}
         if len(cluster.hits) > 1:
-            cluster.hits = _settle(text, cluster.hits)
-        cluster.concepts = {hit.concept for hit in cluster.hits}
+            if ACTIONS.isdisjoint(concepts):
+                cluster.hits.sort()
+            else:
+                cluster.hits = _settle(text, cluster.hits)
+                concepts = {hit.concept for hit in cluster.hits}
+        cluster.concepts = concepts
         cluster.lang = cluster.hits[0].lang if cluster.hits else "en"
     # Counter-evidence holds for the whole clause, even where a long gap divides its hits.
     for first, second in itertools.pairwise(clusters):
@@ -274,6 +295,8 @@ _CARRIED = frozenset(("defence", "condition", "frame", "standing", "silent", "tr
 
 def _settle(text: str, hits: list[Hit]) -> list[Hit]:
     """Apply negation and narration: "never reveal" is no order to reveal; "don't tell" is an order to conceal."""
+    if _TURNING.isdisjoint([hit.concept for hit in hits]):
+        return sorted([hit for hit in hits if hit.concept not in _PASSIVE])
     settled: list[Hit] = []
     spent: set[int] = set()
     negated_before: Hit | None = None

@@ -10,17 +10,21 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import groupby
 
 from hermes_memory_core.safety.threats.scripts import LOOKALIKES, SIMPLIFY, STYLED
 
 _QUOTES = {0x2018: "'", 0x2019: "'", 0x02BC: "'", 0x201B: "'", 0x2032: "'"}
 _FILLERS = frozenset((0x115F, 0x1160, 0x3164, 0xFFA0, 0x034F, 0x0640))
 _COMPOSE = re.compile("[\u1100-\u11ff]{2,}|.[\u3099\u309a]", re.DOTALL)
+_COMPOSING = frozenset(map(chr, (*range(0x1100, 0x1200), 0x3099, 0x309A)))
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _EASTERN = re.compile("[\u0370-\u03ff\u0400-\u04ff\u0500-\u058f]")
 _LATIN = re.compile("[a-z]")
 _LATIN_ANY = re.compile("[a-zA-Z]")
 _FOREIGN = re.compile("[\u0400-\u04ff\u0391-\u03a9\u03bf\u03bd\u03c1]")
+_MEMO_LIMIT, _FEW = 60_000, 48
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
@@ -41,26 +45,7 @@ class View:
         return self.starts[start], max(last, self.starts[start])
 
 
-class _Table(dict[int, str]):
-    """``str.translate`` table that works out a character the first time it is met.
-
-    ``irregular`` collects characters whose folded form is not exactly one character long, because
-    those are the ones that move offsets.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.irregular: set[str] = set()
-
-    def __missing__(self, code: int) -> str:
-        folded = _fold_char(code)
-        if len(self) < 60_000:
-            self[code] = folded
-        if len(folded) != 1:
-            self.irregular.add(chr(code))
-        return folded
-
-
+@lru_cache(_MEMO_LIMIT)
 def _fold_char(code: int) -> str:
     if code in _QUOTES:
         return _QUOTES[code]
@@ -101,28 +86,59 @@ def _base(char: str) -> str:
 
 
 _ARABIC = {"أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ى": "ي", "ة": "ه", "ی": "ي", "ک": "ك"}
-_TABLE = _Table()
 
 
 def fold(text: str) -> View:
     """Return the folded view of ``text``. Linear in its length."""
     if text.isascii() and not _CONTROL.search(text):
         return View(text.lower().replace("\t", " ").replace("\r", " "), None, len(text))
-    if _COMPOSE.search(text):
+    odd = odd_characters(text)
+    if not _COMPOSING.isdisjoint(odd) and _COMPOSE.search(text):
         source, places = _compose(text)
-        inner = _fold_plain(source)
+        inner = _fold_plain(source, odd_characters(source))
         starts = [places[inner.starts[i] if inner.starts else i] for i in range(len(inner.text))]
         return View(_unmask(inner.text), starts, len(text))
-    view = _fold_plain(text)
+    view = _fold_plain(text, odd)
     return View(_unmask(view.text), view.starts, view.length)
 
 
-def _fold_plain(text: str) -> View:
-    folded = text.translate(_TABLE)
-    if _TABLE.irregular.isdisjoint(text):
-        return View(folded, None, len(text))
+def odd_characters(text: str) -> set[str]:
+    """The characters of ``text`` that folding may change; everyday letters are not among them."""
+    return set(_odd().findall(text))
+
+
+@cache
+def _odd() -> re.Pattern[str]:
+    """Everything but ASCII without capitals, Han in simplified form, kana, Hangul and plain Cyrillic."""
+    same = [0x0A, *range(0x20, 0x41), *range(0x5B, 0x7F), *range(0x4E00, 0x9FFF)]
+    same += [*range(0x3041, 0x3097), *range(0x30A1, 0x30FB), *range(0xAC00, 0xD7A4)]
+    same += [*range(0x0430, 0x0439), *range(0x043A, 0x0450), 0x3001, 0x3002]
+    kept = sorted(set(same) - SIMPLIFY.keys() - STYLED.keys())
+    ranges = []
+    for _, group in groupby(enumerate(kept), lambda item: item[1] - item[0]):
+        codes = [code for _, code in group]
+        ranges.append(f"{re.escape(chr(codes[0]))}-{re.escape(chr(codes[-1]))}")
+    return re.compile(f"[^{''.join(ranges)}]")
+
+
+def _fold_plain(text: str, odd: set[str]) -> View:
+    pairs = [(char, _fold_char(ord(char))) for char in odd]
+    changed = {char: plain for char, plain in pairs if len(plain) == 1 and plain != char}
+    if len(changed) > _FEW or not changed.keys().isdisjoint(changed.values()):
+        folded = text.translate({ord(char): plain for char, plain in changed.items()})
+    else:
+        # Replacing each odd character everywhere is several times faster than looking at every character.
+        folded = text
+        for char, plain in changed.items():
+            folded = folded.replace(char, plain)
+    moving = {char: plain for char, plain in pairs if len(plain) != 1}
+    return _moved(text, folded, moving) if moving else View(folded, None, len(text))
+
+
+def _moved(text: str, folded: str, moving: dict[str, str]) -> View:
+    """Put in what folds to no or several characters, and note the offsets that moves."""
     places: list[int] = []
-    for char in _TABLE.irregular.intersection(text):
+    for char in moving:
         place = text.find(char)
         while place >= 0:
             places.append(place)
@@ -131,13 +147,13 @@ def _fold_plain(text: str) -> View:
     starts: list[int] = []
     position = 0
     for place in sorted(places):
-        pieces.append(text[position:place].translate(_TABLE))
+        pieces.append(folded[position:place])
         starts.extend(range(position, place))
-        piece = _TABLE[ord(text[place])]
+        piece = moving[text[place]]
         pieces.append(piece)
         starts.extend([place] * len(piece))
         position = place + 1
-    pieces.append(text[position:].translate(_TABLE))
+    pieces.append(folded[position:])
     starts.extend(range(position, len(text)))
     return View("".join(pieces), starts, len(text))
 

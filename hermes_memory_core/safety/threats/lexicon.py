@@ -26,6 +26,8 @@ from hermes_memory_core.safety.threats.phrases import (
 
 _CJK = "\u3005-\u3007\u3040-\u30ff\u3400-\u9fff"
 TOKEN = re.compile(rf"[^\W_{_CJK}]+(?:'[^\W_{_CJK}]+)?")
+# The same for text without other scripts, faster.
+_ASCII_TOKEN = re.compile(r"[a-zA-Z0-9]+(?:'[a-zA-Z0-9]+)?")
 _ARABIC_PREFIX = re.compile("^(?:وال|بال|فال|كال|لل|ال|و|ف|ب|ل|ك|س)(?=..)")
 _IS_CJK = re.compile(f"[{_CJK}]")
 _SENTENCE = re.compile(r"[^。.!?\n]+")
@@ -156,16 +158,24 @@ class Lexicon:
 
     def _find_words(self, text: str) -> list[Hit]:
         hits: list[Hit] = []
-        matches = list(TOKEN.finditer(text))
+        matches = list((_ASCII_TOKEN if text.isascii() else TOKEN).finditer(text))
         words = [match[0] for match in matches]
         entries = list(map(self._words.__getitem__, words))
+        letters = [word[0] for word in words]
         skip = 0
         for index in compress(range(len(words)), entries):
             if index < skip:
                 continue
             entry = entries[index]
             assert entry is not None  # noqa: S101 - compress leaves them out
-            tries = () if entry.lone else _tries(entry, words, index)
+            # Nearly always no phrase goes on after the word; these looks are cheaper than trying.
+            tries: Sequence[Phrase] = ()
+            last = index + 2 + _GAP_WORDS
+            if not entry.heads.isdisjoint(words[index + 1 : last]) or (
+                entry.letters
+                and ("" in entry.letters or not entry.letters.isdisjoint(letters[index + 1 : last]))
+            ):
+                tries = _tries(entry, words, index)
             if not tries:
                 if entry.seen:
                     start, end = matches[index].span()
@@ -194,10 +204,8 @@ class Lexicon:
         return hits
 
     def _find_in_stretch(self, text: str, start: int, end: int, lang: str, hits: list[Hit]) -> None:
-        stretch = text[start:end]
-        pairs = map(str.__add__, stretch, stretch[1:] + " ")
-        # The dictionary is asked for all pairs in one go; only places where something may start are walked.
-        starts = list(map(self._starts[lang].__getitem__, pairs))
+        # The index is asked for all pairs in one go; only places where something may start are walked.
+        starts = self._starts[lang].along(text[start:end])
         skip = start
         for offset in compress(range(len(starts)), starts):
             place = start + offset

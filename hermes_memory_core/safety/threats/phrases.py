@@ -6,10 +6,12 @@ between commas. Most words are never met in a process, so unpacking waits until 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 _MEMO_LIMIT = 50_000
+_WIDE = f"utf-32-{sys.byteorder[0]}e"
 
 
 class Phrase(NamedTuple):
@@ -37,8 +39,10 @@ class Entry(NamedTuple):
     next_stem: dict[str, list[tuple[int, Phrase]]]
     """By the first letter of the stem, with the place in the tables: phrases are tried in that order."""
     gap_stem: dict[str, list[tuple[int, Phrase]]]
-    lone: bool
-    """No phrase goes on after this word."""
+    heads: frozenset[str]
+    """Words with which some phrase goes on; empty with ``letters`` when none does."""
+    letters: frozenset[str]
+    """First letters of the stems with which some phrase goes on; "" stands for any word."""
 
 
 def entry_of(phrases: Iterable[Phrase]) -> Entry | None:
@@ -72,7 +76,8 @@ def entry_of(phrases: Iterable[Phrase]) -> Entry | None:
         after_gap,
         next_stem,
         gap_stem,
-        not (next_word or after_gap or next_stem or gap_stem),
+        frozenset((*next_word, *after_gap)),
+        frozenset((*next_stem, *gap_stem)),
     )
 
 
@@ -94,17 +99,32 @@ Start = dict[str, list[Chars]]
 """Phrases that start with one pair of characters, by their third character; key "": those that end before it."""
 
 
-class Pairs(dict[str, "Start | None"]):
-    """What may start at a pair of characters, unpacked when the pair is first met."""
+class Pairs(dict[int, "Start | None"]):
+    """What may start at a pair of characters, unpacked when the pair is first met.
+
+    Keys are both characters in one number: making a string of every pair in a text costs several times more.
+    """
 
     def __init__(self, packed: Mapping[str, str]) -> None:
         super().__init__()
         self.packed = packed
 
-    def __missing__(self, pair: str) -> Start | None:
+    def __missing__(self, code: int) -> Start | None:
         if len(self) >= _MEMO_LIMIT:
             self.clear()
-        found = self[pair] = self._start(pair)
+        pair = code.to_bytes(8, sys.byteorder).decode(_WIDE, "surrogatepass")
+        found = self[code] = self._start(pair)
+        return found
+
+    def along(self, text: str) -> list[Start | None]:
+        """What may start at each character of ``text``."""
+        size = len(text)
+        raw = memoryview(f"{text} ".encode(_WIDE, "surrogatepass"))
+        even = raw[: 8 * ((size + 1) // 2)].cast("Q").tolist()
+        odd = raw[4 : 4 + 8 * (size // 2)].cast("Q").tolist()
+        found: list[Start | None] = [None] * size
+        found[0::2] = map(self.__getitem__, even)
+        found[1::2] = map(self.__getitem__, odd)
         return found
 
     def _start(self, pair: str) -> Start | None:

@@ -11,11 +11,13 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from hermes_memory_core.errors import ConfigError
 from hermes_memory_core.safety.threats.evidence import EvidenceRule
+from hermes_memory_core.safety.threats.gates import Gates
 from hermes_memory_core.safety.threats.lexicon import VARIANTS, Lexicon
 from hermes_memory_core.safety.threats.tone import Tone
 from hermes_memory_core.types import Severity
@@ -83,6 +85,12 @@ class RuleSet:
     added: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Words of the tables `extend` was given."""
     off: frozenset[str] = frozenset()
+    gates: Gates = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Collect the gates of all rules."""
+        every = [rule.gate for rule in self.shapes] + [rule.gate for rule in self.patterns]
+        object.__setattr__(self, "gates", Gates(chain.from_iterable(every)))
 
     @property
     def words(self) -> Mapping[str, Mapping[str, str]]:

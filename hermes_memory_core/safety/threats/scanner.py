@@ -6,15 +6,16 @@ What counts as evidence is data (``tables/``); how disguises are undone lives in
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from hermes_memory_core.safety.threats import decode, disguise, invisible
-from hermes_memory_core.safety.threats.evidence import Weighed, weigh
+from hermes_memory_core.safety.threats.evidence import weigh
 from hermes_memory_core.safety.threats.fold import View, disguised_words, fold
 from hermes_memory_core.safety.threats.lexicon import Hit
 from hermes_memory_core.safety.threats.rules import RuleSet
-from hermes_memory_core.safety.threats.tone import features, sentences
+from hermes_memory_core.safety.threats.tone import Sentence, sentences
 from hermes_memory_core.types import Finding, Severity
 
 TONE_ID = "suspicious_wording"
@@ -22,6 +23,7 @@ BLOCK, REVIEW, WARN = 4.4, 2.5, 1.8
 # A rule that only just asks for review yields to a sentence that sounds harmless, and only a sentence that sounds like
 # an attack, or overwhelming evidence, is blocked outright rather than held for a person.
 _DOUBTFUL, _CERTAIN, _CALM = 2.7, 7.0, -1.5
+_HAN = re.compile("[\u4e00-\u9fff]")
 WINDOW, OVERLAP = 65_536, 2_048
 _DEPTH = 3
 _RANK: dict[Severity, int] = {"warn": 0, "review": 1, "block": 2}
@@ -95,10 +97,11 @@ def _undisguised(view: View, rules: RuleSet, depth: int) -> list[_Raw]:
     spaced = disguise.despace(view, rules.lexicon)
     if spaced is not None:
         found += [item._replace(how="spaced") for item in _scan_view(spaced, rules)]
-    for start, end in disguise.run_together(view, rules.lexicon):
+    latin = disguise.latin_words(view)
+    for start, end in disguise.run_together(view, latin, rules.lexicon):
         found.append(_Raw("override_rules", "block", start, end, "en", "spaced"))
     if depth < _DEPTH:
-        for turned in disguise.mirrored(view):
+        for turned in disguise.mirrored(view, latin):
             found += _within(turned, 0, view.length, rules, _DEPTH)
     return found
 
@@ -124,17 +127,19 @@ def _expanded(text: str, starts: list[int], length: int, rules: RuleSet, depth: 
 def _scan_view(view: View, rules: RuleSet) -> list[_Raw]:
     text = view.text
     found: list[_Raw] = []
+    opened = rules.gates.open(text)
     for shape in rules.shapes:
-        if shape.gate and not _opens(shape.gate, text):
+        if shape.gate and opened.isdisjoint(shape.gate):
             continue
         for match in shape.pattern.finditer(text):
             if shape.inside is not None and shape.inside.search(match[0]) is None:
                 continue
             start, end = view.span(match.start(), match.end())
             found.append(_Raw(shape.id, shape.severity, start, end, "en"))
-    hits = _hits(text, rules)
+    hits = _hits(text, rules, opened)
     weighed = weigh(text, hits, rules.evidence, rules.less)
-    heard = _heard(text, weighed, rules)
+    parts = sentences(text, weighed)
+    heard = _heard(text, parts, rules)
     for judged in weighed.verdicts:
         score = judged.score
         if score < WARN:
@@ -147,26 +152,26 @@ def _scan_view(view: View, rules: RuleSet) -> list[_Raw]:
         severity: Severity = "block" if score >= BLOCK else "review" if score >= REVIEW else "warn"
         start, end = view.span(judged.start, judged.end)
         found.append(_Raw(judged.rule.id, severity, start, end, judged.lang))
-    for start, end, sounds in _toned(text, weighed, heard, rules):
+    for start, end, sounds in _toned(text, parts, heard, rules):
         lang = _language(text, start, end)
         found.append(_Raw(TONE_ID, sounds, *view.span(start, end), lang))
     return found
 
 
-def _heard(text: str, weighed: Weighed, rules: RuleSet) -> dict[int, float]:
+def _heard(text: str, parts: Sequence[Sentence], rules: RuleSet) -> dict[int, float]:
     """Tone per clause; the key -1 is the whole of a short note."""
     return {
-        clause: rules.tone.score(features(text[start:end], concepts, strength))
-        for clause, start, end, concepts, strength in sentences(text, weighed)
+        clause: rules.tone.judge(text[start:end], concepts, strength)
+        for clause, start, end, concepts, strength in parts
     }
 
 
 def _toned(
-    text: str, weighed: Weighed, heard: dict[int, float], rules: RuleSet
+    text: str, parts: Sequence[Sentence], heard: dict[int, float], rules: RuleSet
 ) -> list[tuple[int, int, Severity]]:
     """Sentences that sound like an attack although no rule says so."""
     found: list[tuple[int, int, Severity]] = []
-    for clause, start, end, _, strength in sentences(text, weighed):
+    for clause, start, end, _, strength in parts:
         score = heard[clause]
         if strength >= REVIEW or score < rules.tone.warn:
             continue
@@ -177,13 +182,13 @@ def _toned(
 
 
 def _language(text: str, start: int, end: int) -> str:
-    return "zh" if any("\u4e00" <= char <= "\u9fff" for char in text[start:end]) else "en"
+    return "zh" if _HAN.search(text, start, end) else "en"
 
 
-def _hits(text: str, rules: RuleSet) -> list[Hit]:
+def _hits(text: str, rules: RuleSet, opened: set[str] | None = None) -> list[Hit]:
     """Words and names, in order; a word inside an address (``evil.example``) says nothing."""
     hits = rules.lexicon.find(text)
-    named = _named(text, rules)
+    named = _named(text, rules, rules.gates.open(text) if opened is None else opened)
     if named:
         addresses = [hit for hit in named if hit.concept == "dest"]
         if addresses:
@@ -196,14 +201,16 @@ def _hits(text: str, rules: RuleSet) -> list[Hit]:
     return hits
 
 
-def _named(text: str, rules: RuleSet) -> list[Hit]:
+def _named(text: str, rules: RuleSet, opened: set[str]) -> list[Hit]:
     """Names with punctuation (URLs, file names) as evidence; looked for only around their gate strings."""
     hits: dict[tuple[int, str], Hit] = {}
     for named in rules.patterns:
         if not named.gate:
             for found in named.pattern.finditer(text):
                 hits[found.start(), named.concept] = Hit(*found.span(), named.concept, "en")
-        for gate in named.gate:
+        if opened.isdisjoint(named.gate):
+            continue
+        for gate in filter(opened.__contains__, named.gate):
             place = text.find(gate)
             while place >= 0:
                 match = named.pattern.search(text, max(0, place - 16), place + 120)
@@ -212,13 +219,6 @@ def _named(text: str, rules: RuleSet) -> list[Hit]:
                     hits[hit.start, hit.concept] = hit
                 place = text.find(gate, max(place + 1, match.end() if match is not None else 0))
     return list(hits.values())
-
-
-def _opens(gates: tuple[str, ...], text: str) -> bool:
-    for gate in gates:  # noqa: SIM110 - this loop runs for every note; any() with a generator takes three times as long
-        if gate in text:
-            return True
-    return False
 
 
 def _moved(item: _Raw, offset: int) -> _Raw:

@@ -18,6 +18,7 @@ from hermes_memory_core.safety.threats.lexicon import TOKEN
 _HAN_RUN = re.compile("[\u3005-\u3007\u3040-\u30ff\u3400-\u9fff]{2,}")
 _SHORT_NOTE = 400
 _LEAST_CONCEPTS = 1.0
+_NO = -9.0
 _USUAL_SIZE = 16
 _STEPS = (1.0, 1.8, 2.5, 3.4)
 
@@ -44,17 +45,28 @@ class Tone:
                     words[prefix + member] = value
         return cls(words, _number(table, "bias"), _number(table, "review"), _number(table, "warn"))
 
+    def judge(self, sentence: str, concepts: Iterable[str], strength: float) -> float:
+        """`score` of the `features` of a sentence; its words are not looked at when its concepts rule an attack out."""
+        named = _named(concepts, strength)
+        if math.fsum([self.words.get(name, 0.0) for name in named]) < _LEAST_CONCEPTS:
+            return _NO
+        return self._sum(features(sentence, concepts, strength))
+
     def score(self, features: Iterable[str]) -> float:
         """Log-odds that a sentence with these features is an attack.
 
         Words alone do not convict: without concepts that speak for an attack the answer is "no".
         """
-        weights = self.words
-        known = [name for name in features if name in weights]
-        concepts = sum([weights[name] for name in known if name[0] == "@"])
-        if concepts < _LEAST_CONCEPTS:
-            return -9.0
-        return self.bias + scale(len(known)) * sum([weights[name] for name in known])
+        found = set(features)
+        if math.fsum([self.words.get(name, 0.0) for name in found if name[0] == "@"]) < (
+            _LEAST_CONCEPTS
+        ):
+            return _NO
+        return self._sum(found)
+
+    def _sum(self, features: set[str]) -> float:
+        known = self.words.keys() & features
+        return self.bias + scale(len(known)) * math.fsum(map(self.words.__getitem__, known))
 
 
 def scale(size: int) -> float:
@@ -75,14 +87,22 @@ def features(sentence: str, concepts: Iterable[str], strength: float) -> set[str
         strength: Highest score of an evidence rule in it.
     """
     found = set(TOKEN.findall(sentence))
-    for run in _HAN_RUN.findall(sentence):
+    for run in () if sentence.isascii() else _HAN_RUN.findall(sentence):
         found.update(map(str.__add__, run, run[1:]))
-    found.update(["@" + concept for concept in concepts])
-    found.update([f"@rule{step}" for step in _STEPS if strength >= step])
+    found.update(_named(concepts, strength))
     return found
 
 
-def sentences(text: str, weighed: Weighed) -> list[tuple[int, int, int, set[str], float]]:
+def _named(concepts: Iterable[str], strength: float) -> list[str]:
+    named = ["@" + concept for concept in concepts]
+    named += [f"@rule{step}" for step in _STEPS if strength >= step]
+    return named
+
+
+Sentence = tuple[int, int, int, set[str], float]
+
+
+def sentences(text: str, weighed: Weighed) -> list[Sentence]:
     """Cut a text as the evidence was.
 
     Returns:
