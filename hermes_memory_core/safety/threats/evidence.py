@@ -259,19 +259,20 @@ def _clusters(text: str, hits: Sequence[Hit], cuts: Sequence[int]) -> list[Clust
     last: Cluster | None = None
     end = 0
     for hit in hits:
-        while hit.start >= cuts[clause]:
+        start, stop = hit[0], hit[1]
+        while start >= cuts[clause]:
             clause += 1
         if (
             last is not None
             and last.clause == clause
-            and hit.start - end <= _MAX_GAP
+            and start - end <= _MAX_GAP
             and len(last.hits) < _MAX_CLUSTER
         ):
             last.hits.append(hit)
         else:
             last = Cluster([hit], clause)
             clusters.append(last)
-        end = hit.end
+        end = stop
     for cluster in clusters:
         concepts = {hit.concept for hit in cluster.hits}
         if len(cluster.hits) > 1:

@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 from hermes_memory_core.types import Severity
 
-_CLASS = (
+_ANY = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
-    "\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e01ff]"
+    "\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e01ff]+"
 )
-_ANY = re.compile(_CLASS + "+")
 _FLAG = "\U0001f3f4"
 _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _OVERRIDES = frozenset("\u202d\u202e")

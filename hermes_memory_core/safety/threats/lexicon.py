@@ -214,11 +214,13 @@ class Lexicon:
             known = starts[offset]
             assert known is not None  # noqa: S101 - compress leaves them out
             best = 0
-            for size, head, tail, concept in known.get(text[place + 2 : place + 3], known[""]):
+            for size, head, length, tail, concept in known.get(
+                text[place + 2 : place + 3], known[""]
+            ):
                 if size < best:
                     break
-                stop = place + len(head)
-                if stop > place + 3 and not text.startswith(head, place):
+                stop = place + length
+                if length > 3 and not text.startswith(head, place):
                     continue
                 if concept == OVERLAY:
                     hits.append(Hit(place, stop, concept, lang))

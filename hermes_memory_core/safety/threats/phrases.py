@@ -24,8 +24,8 @@ class Phrase(NamedTuple):
 
 
 EXACT, STEM, GAP = 0, 1, 2
-# Size, head, part after a gap or "", concept: a phrase of a script without spaces.
-Chars = tuple[int, str, str, str]
+# Size, head, length of the head, part after a gap or "", concept: a phrase of a script without spaces.
+Chars = tuple[int, str, int, str, str]
 
 
 class Entry(NamedTuple):
@@ -133,7 +133,7 @@ class Pairs(dict[int, "Start | None"]):
             return None
         entries = [_chars(line) for line in f"{longer},{single}".split(",") if line]
         entries.sort(key=lambda entry: -entry[0])
-        thirds = {head[2:3] for _, head, _, _ in entries}
+        thirds = {entry[1][2:3] for entry in entries}
         return {
             third: [entry for entry in entries if entry[1][2:3] in ("", third)]
             for third in thirds | {""}
@@ -144,7 +144,7 @@ def _chars(packed: str) -> Chars:
     concept, _, phrase = packed.partition(" ")
     head, _, tail = phrase.partition("~")
     head, tail = head.strip(), tail.strip()
-    return len(head) + len(tail), head, tail, concept
+    return len(head) + len(tail), head, len(head), tail, concept
 
 
 def unpacked(packed: str) -> Phrase:

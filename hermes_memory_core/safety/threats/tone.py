@@ -50,7 +50,7 @@ class Tone:
         named = _named(concepts, strength)
         if math.fsum([self.words.get(name, 0.0) for name in named]) < _LEAST_CONCEPTS:
             return _NO
-        return self._sum(features(sentence, concepts, strength))
+        return self._sum(_wording(sentence).union(named))
 
     def score(self, features: Iterable[str]) -> float:
         """Log-odds that a sentence with these features is an attack.
@@ -86,10 +86,13 @@ def features(sentence: str, concepts: Iterable[str], strength: float) -> set[str
         concepts: Concepts the lexicon found in it, after negation.
         strength: Highest score of an evidence rule in it.
     """
+    return _wording(sentence).union(_named(concepts, strength))
+
+
+def _wording(sentence: str) -> set[str]:
     found = set(TOKEN.findall(sentence))
     for run in () if sentence.isascii() else _HAN_RUN.findall(sentence):
         found.update(map(str.__add__, run, run[1:]))
-    found.update(_named(concepts, strength))
     return found
 
 
