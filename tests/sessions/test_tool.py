@@ -67,8 +67,7 @@ def test_schema_and_guidance_are_short_and_complete(provider):
     assert len(text) + len(provider.system_block()) <= 1700
     assert set(spec.parameters["properties"]) == {
         "query", "limit", "sort", "since", "until", "role", "source", "session_id",
-        "around_message_id", "window", "title", "cwd", "user_id", "chat_id", "include_subagents",
-        "offset",
+        "around_message_id", "window",
     }  # fmt: skip
     assert "required" not in spec.parameters
 
