@@ -6,6 +6,7 @@ import json
 
 import pytest
 from hermes_memory_sessions import records
+from hermes_memory_sessions.for_people import Batch
 
 from hermes_memory_core.errors import SessionNotFoundError, UsageError
 from hermes_memory_core.types import MemoryRecord, Message, Scope, SessionInfo
@@ -133,3 +134,18 @@ def test_the_open_format_goes_out_and_comes_in(told, open_history, tmp_path):
     assert other.session("s1").title == "A <b> title"
     assert other.session("s2").scope_key == Scope("user", "u").key
     assert records.take(other, exported).duplicates == 4
+
+
+def test_a_long_import_gives_every_title_once_and_ends_what_it_made(history):
+    history.append("own", "user", "x")
+    history.set_title("own", "Trip")
+    batch = Batch(history)
+    for number, title in enumerate(("trip", "Trip", "Trip #7", "Trip", "Walk", None, "walk")):
+        name = f"e{number}"
+        batch.import_session(SessionInfo(name, name, title=title), conversation(1), origin_key=name)
+        assert batch.end_session(name, "import", at=5.0)
+    titles = [history.session(f"e{number}").title for number in range(7)]
+    assert titles == ["trip #2", "Trip #3", "Trip #7", "Trip #8", "Walk", None, "walk #2"]
+    assert all(history.session(f"e{number}").ended_at == 5.0 for number in range(7))
+    batch.import_session(SessionInfo("e0", "e0"), conversation(3), origin_key="e0")
+    assert not batch.end_session("e0", "import", at=9.0)

@@ -220,3 +220,13 @@ def test_auto_prune_is_off_by_default_and_runs_once_a_day(open_history, aged, cl
     assert store.auto_prune() is None
     clock.now += 60 * DAY
     assert store.auto_prune().removed == 1
+
+
+def test_an_old_part_of_a_conversation_that_goes_on_is_kept(aged):
+    for name, days in (("part", 300), ("part-2", 10)):
+        at = START - days * DAY
+        aged.open_session(SessionInfo(name, "part", parent_id="part", started_at=at))
+        aged.append(name, "user", "x", timestamp=at)
+        aged.end_session(name, "compression", at=at)
+    assert doomed(aged.plan_prune()) == ["d200", "d100"]
+    assert set(doomed(aged.plan_prune(before="5d", after="20d"))) == {"part", "part-2"}

@@ -198,3 +198,28 @@ def test_ids_and_rows_are_the_same_after_everything_was_built_again(history, tal
     assert everything() == before
     assert before[0][1].input_tokens == 12
     assert history.append("s1", "user", "next") > max(m.id for group in before[1] for m in group)
+
+
+def test_the_last_turn_handed_over_again_is_stored_once(history, open_history):
+    info = SessionInfo("s1", "s1")
+    first = history.commit_turn(info, Turn("t1", "s1", 1, "q", "a"))
+    assert history.commit_turn(info, Turn("t1", "s1", 1, "q", "a")) == first
+    history.close()
+    other = open_history()
+    assert other.commit_turn(info, Turn("t1", "s1", 1, "q", "a")) == first
+    second = other.commit_turn(info, Turn("t2", "s1", 2, "q", "a"))
+    assert second.offset == first.end
+    assert contents(other) == ["q", "a", "q", "a"]
+
+
+@pytest.mark.parametrize("how", ["undone", "deleted", "replaced"])
+def test_a_turn_that_is_gone_may_be_handed_over_again(history, how):
+    info = SessionInfo("s1", "s1")
+    turn = Turn("t1", "s1", 1, "q", "a")
+    history.commit_turn(info, turn)
+    if how == "undone":
+        history.undo_turns("s1", 1)
+    else:
+        history.delete_sessions(["s1"], permanently=how == "deleted")
+    history.commit_turn(info, turn)
+    assert contents(history) == ["q", "a"]

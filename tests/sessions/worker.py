@@ -39,7 +39,10 @@ def write_turns(home: Path, session_id: str, count: int) -> None:
     for number in range(1, count + 1):
         text = f"question {number} of {session_id} " + "filler words here " * 20
         store.commit_turn(
-            info, Turn(f"{session_id}-{number}", session_id, number, text, f"answer {number}")
+            info,
+            Turn(
+                f"{session_id}-{os.getpid()}-{number}", session_id, number, text, f"answer {number}"
+            ),
         )
         os.write(1, f"{number}\n".encode())
     store.close()

@@ -23,7 +23,7 @@ FEW: Final = 120
 FAINT: Final = 0.15
 """Beyond the first ``FEW``, messages whose terms weigh less than this share of the best one's are left out."""
 
-ALL_POSTINGS: Final = 4_000
+ALL_POSTINGS: Final = 1_500
 """Up to so many postings of a query are read whole (1 µs each); beyond, the best messages are chosen first."""
 
 

@@ -49,7 +49,7 @@ def chosen(
     if narrowed is not None and _all_of_words(node):
         entered, weight = len(wanted), dict.fromkeys(narrowed, 0.0)
         holding = list(narrowed)
-        read |= {term: holding for term in wanted}
+        read |= dict.fromkeys(wanted, holding)
     else:
         # beyond these, a message with the remaining terms alone cannot be among the best any more
         enough = 0 if by_time or corpus.condition.narrow else 2 * best
