@@ -21,22 +21,23 @@ _INSIDE_CHARS = 100
 """A payload can run through a whole entry, into both neighbours, only when that entry is short."""
 
 
+# What the scan thinks of a text depends on the text alone, so all open memories of a process share it. Plain dicts
+# and no lock: a lock held by another thread would stay held in a forked child.
+_VERDICTS: dict[str, tuple[Finding, ...]] = {}
+_TOGETHER: dict[tuple[str, ...], tuple[tuple[Finding, ...], ...]] = {}
+
+
 class Screen:
     """Verdicts on texts, each text scanned once per process."""
 
-    def __init__(self) -> None:
-        # a plain dict and no lock: a lock held by another thread would stay held in a forked child
-        self._verdicts: dict[str, tuple[Finding, ...]] = {}
-        self._groups: dict[tuple[str, ...], tuple[tuple[Finding, ...], ...]] = {}
-
     def findings(self, text: str) -> tuple[Finding, ...]:
         """Everything the scan says about one text."""
-        found = self._verdicts.get(text)
+        found = _VERDICTS.get(text)
         if found is None:
             found = _scanned(text)
-            if len(self._verdicts) >= _REMEMBERED:
-                self._verdicts.clear()
-            self._verdicts[text] = found
+            if len(_VERDICTS) >= _REMEMBERED:
+                _VERDICTS.clear()
+            _VERDICTS[text] = found
         return found
 
     def blocked(self, text: str) -> tuple[str, ...]:
@@ -62,14 +63,14 @@ class Screen:
         return spread
 
     def _together(self, group: tuple[str, ...]) -> tuple[tuple[Finding, ...], ...]:
-        known = self._groups.get(group)
+        known = _TOGETHER.get(group)
         if known is None:
             from hermes_memory_core.safety.threats import scan_entries
 
             known = tuple(map(tuple, scan_entries(group)))
-            if len(self._groups) >= _REMEMBERED:
-                self._groups.clear()
-            self._groups[group] = known
+            if len(_TOGETHER) >= _REMEMBERED:
+                _TOGETHER.clear()
+            _TOGETHER[group] = known
         return known
 
     def blocked_of(self, entries: Sequence[str]) -> list[tuple[str, ...]]:
