@@ -143,6 +143,7 @@ if __name__ == "__main__":
     write("eighth.jsonl", split(read("eighth.src", None)))
     write("ninth.jsonl", split(read("ninth.src", None)))
     write("tenth.jsonl", split(read("tenth.src", None)))
+    write("eleventh.jsonl", split(read("eleventh.src", None)))
     write("talk.jsonl", split(read("talk.src", None)))
     write("fifth.jsonl", split(read("fifth.src", None)))
     write("fourth.jsonl", split(read("fourth.src", None)))

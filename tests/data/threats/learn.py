@@ -37,7 +37,7 @@ DECAY = {"@": 1.0, "~": 2.0}
 DECAY_WORDS = 4.0
 BACKGROUND = 0.05
 HELD_SHARE = (
-    0.06  # these honest notes mirror hostile ones word for word; ordinary ones score far lower
+    0.1  # these honest notes mirror hostile ones word for word; ordinary ones score far lower
 )
 Sample = tuple[set[str], bool, float]
 
@@ -184,7 +184,7 @@ def main() -> None:
         unseen += [(score(model, row["text"]), row) for row in rows[fold_number::FOLDS]]
     honest = sorted((value for value, row in unseen if row["label"] == "benign"), reverse=True)
     review = max(honest[int(len(honest) * HELD_SHARE)], 0.0)
-    warn = max(honest[int(len(honest) * 0.1)], review - 1.0)
+    warn = max(honest[int(len(honest) * 0.12)], review - 1.0)
     for kind in ("stock", "paraphrase", "buried"):
         values = [value for value, row in unseen if row["kind"] == kind]
         print(kind, len(values), round(sum(value >= review for value in values) / len(values), 3))
