@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import socket
+import platform
 import sqlite3
 import threading
 import uuid
@@ -229,7 +229,7 @@ if hasattr(os, "register_at_fork"):
 
 def process_name() -> str:
     """Tells this process from every other, also after its number was given to a new one."""
-    return f"{socket.gethostname()}:{os.getpid()}:{_birth(os.getpid())}"
+    return f"{platform.node()}:{os.getpid()}:{_birth(os.getpid())}"
 
 
 def is_alive(holder: str) -> bool:
@@ -237,7 +237,7 @@ def is_alive(holder: str) -> bool:
     holder = holder.partition("#")[0]
     host, _, rest = holder.rpartition(":")[0].rpartition(":")
     birth = holder.rpartition(":")[2]
-    if host != socket.gethostname() or not rest.isdigit():
+    if host != platform.node() or not rest.isdigit():
         return True
     pid = int(rest)
     if pid == os.getpid():
