@@ -52,8 +52,12 @@ class SessionsProvider:
         return [tool.SPEC]
 
     @hookimpl
-    def call_tool(self, session: SessionInfo, arguments: Mapping[str, Any]) -> ToolResult:
+    def call_tool(
+        self, session: SessionInfo, name: str, arguments: Mapping[str, Any]
+    ) -> ToolResult:
         """Search, browse, read or scroll."""
+        if name != tool.NAME:
+            return ToolResult({"success": False, "error": f"There is no tool `{name}`."}, ok=False)
         data = tool.call(self.history, session, arguments)
         return ToolResult(data, ok=bool(data["success"]))
 

@@ -40,7 +40,7 @@ SPEC: Final = ToolSpec(
             "limit": {"type": "integer", "description": "Sessions, 1-10 (default 5)"},
             "sort": {"type": "string", "enum": ["relevance", "newest", "oldest"]},
             "since": {"type": "string", "description": "Date, or e.g. 7d, last week"},
-            "until": {"type": "string"},
+            "until": {"type": "string", "description": "As since"},
             "role": {"type": "string", "description": "user, assistant, tool; comma list"},
             "source": {"type": "string", "description": "e.g. cli, telegram, cron"},
             "session_id": {"type": "string"},

@@ -31,7 +31,7 @@ def store(provider):
 @pytest.fixture
 def ask(provider):
     def call(session=NOW, **arguments):
-        result = provider.call_tool(session=session, arguments=arguments)
+        result = provider.call_tool(session=session, name="session_search", arguments=arguments)
         assert result.ok == result.data["success"]
         text = json.dumps(result.data, ensure_ascii=False)
         assert len(text) <= tool.BUDGET + 200

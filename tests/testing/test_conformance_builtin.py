@@ -27,14 +27,3 @@ class TestSessions(ProviderConformance):
     @pytest.fixture
     def provider_name(self):
         return "sessions"
-
-    @pytest.mark.xfail(
-        reason="the prompt's budget: `until` stands beside `since` and explains itself",
-        strict=False,
-    )
-    def test_tools_are_described(self, harness):
-        super().test_tools_are_described(harness)
-
-    @pytest.mark.xfail(reason="it has one tool, and the core calls only that one", strict=False)
-    def test_an_unknown_tool_is_told(self, harness):
-        super().test_an_unknown_tool_is_told(harness)
