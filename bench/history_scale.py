@@ -28,9 +28,39 @@ from pathlib import Path
 
 from bench.peers import hermes_python
 
-ONSETS = ("b", "bl", "c", "d", "f", "fr", "g", "gl", "h", "k", "l", "m", "n", "p", "pr", "r", "s", "sk", "t", "tr", "v", "w")
+ONSETS = (
+    "b",
+    "bl",
+    "c",
+    "d",
+    "f",
+    "fr",
+    "g",
+    "gl",
+    "h",
+    "k",
+    "l",
+    "m",
+    "n",
+    "p",
+    "pr",
+    "r",
+    "s",
+    "sk",
+    "t",
+    "tr",
+    "v",
+    "w",
+)
 RIMES = ("a", "e", "i", "o", "u", "an", "en", "ol", "ur", "eth", "ist", "ond", "arm", "ine", "oat")
-CLASSES = ("rare word", "two words, AND", "question", "frequent words", "Chinese word", "Chinese question")
+CLASSES = (
+    "rare word",
+    "two words, AND",
+    "question",
+    "frequent words",
+    "Chinese word",
+    "Chinese question",
+)
 
 
 class Texts:
@@ -38,10 +68,24 @@ class Texts:
 
     def __init__(self, seed=11):
         self.random = random.Random(seed)
-        self.english = self._words(30_000, lambda r: "".join(r.choice(ONSETS) + r.choice(RIMES) for _ in range(r.choice((1, 2, 2, 3)))))
+        self.english = self._words(
+            30_000,
+            lambda r: "".join(
+                r.choice(ONSETS) + r.choice(RIMES) for _ in range(r.choice((1, 2, 2, 3)))
+            ),
+        )
         signs = [chr(0x4E00 + i) for i in self.random.sample(range(8000), 2000)]
-        self.chinese = self._words(15_000, lambda r: "".join(signs[min(int(r.expovariate(0.004)), 1999)] for _ in range(r.choice((1, 2, 2, 2, 3)))))
-        self._weights = {id(words): list(itertools.accumulate(1 / (i + 3) for i in range(len(words)))) for words in (self.english, self.chinese)}
+        self.chinese = self._words(
+            15_000,
+            lambda r: "".join(
+                signs[min(int(r.expovariate(0.004)), 1999)]
+                for _ in range(r.choice((1, 2, 2, 2, 3)))
+            ),
+        )
+        self._weights = {
+            id(words): list(itertools.accumulate(1 / (i + 3) for i in range(len(words))))
+            for words in (self.english, self.chinese)
+        }
 
     def _words(self, count, make):
         found = {}
@@ -56,7 +100,13 @@ class Texts:
     def message(self):
         length = max(3, min(200, int(self.random.lognormvariate(3.3, 0.8))))
         if self.random.random() < 0.25:
-            return "，".join("".join(self._word(self.chinese) for _ in range(min(8, length - at))) for at in range(0, length, 8)) + "。"
+            return (
+                "，".join(
+                    "".join(self._word(self.chinese) for _ in range(min(8, length - at)))
+                    for at in range(0, length, 8)
+                )
+                + "。"
+            )
         return " ".join(self._word(self.english) for _ in range(length)) + "."
 
     def queries(self, count):
@@ -69,10 +119,17 @@ class Texts:
         return {
             "rare word": [r.choice(en[3000:15000]) for _ in range(count)],
             "two words, AND": [" AND ".join(some(50, 400, 2)) for _ in range(count)],
-            "question": ["When did " + " ".join(some(20, 200, 2) + some(200, 2000, 2) + some(2000, 9000, 2)) + "?" for _ in range(count)],
+            "question": [
+                "When did "
+                + " ".join(some(20, 200, 2) + some(200, 2000, 2) + some(2000, 9000, 2))
+                + "?"
+                for _ in range(count)
+            ],
             "frequent words": [" ".join(some(0, 60, 4)) for _ in range(count)],
             "Chinese word": [r.choice(zh) for _ in range(count)],
-            "Chinese question": [r.choice(zh) + r.choice(zh) + "是什么" + r.choice(zh) + "？" for _ in range(count)],
+            "Chinese question": [
+                r.choice(zh) + r.choice(zh) + "是什么" + r.choice(zh) + "？" for _ in range(count)
+            ],
         }
 
 
@@ -147,7 +204,9 @@ def fill(store, texts, start, size, limit_s):
     for number in range(start, size):
         text = texts.message()
         began, used = time.perf_counter(), time.process_time()
-        store.append(f"s{number // 40:07d}", "assistant" if number % 2 else "user", text, 1.7e9 + number * 30)
+        store.append(
+            f"s{number // 40:07d}", "assistant" if number % 2 else "user", text, 1.7e9 + number * 30
+        )
         waits.append(time.perf_counter() - began)
         cpu += time.process_time() - used
         spent += waits[-1]
@@ -177,8 +236,13 @@ def recall(store, queries, kinds=("frequent words", "Chinese question"), count=1
     """Share of the twenty best without pruning that are there with it."""
     shares = {}
     for kind in kinds:
-        pairs = [(set(store.search(kind, query)), set(store.unpruned(query))) for query in queries[kind][:count]]
-        shares[kind] = sum(len(some & best) / len(best) for some, best in pairs if best) / max(1, sum(bool(best) for _, best in pairs))
+        pairs = [
+            (set(store.search(kind, query)), set(store.unpruned(query)))
+            for query in queries[kind][:count]
+        ]
+        shares[kind] = sum(len(some & best) / len(best) for some, best in pairs if best) / max(
+            1, sum(bool(best) for _, best in pairs)
+        )
     return shares
 
 
@@ -227,7 +291,9 @@ def work(side, sizes, count, limit_s):
 
 
 def show(rows):
-    print("| side | messages | append/s | CPU µs | p50 µs | p95 µs | worst ms | end_turn messages/s (worst ms) | bytes/message | peak MB |")
+    print(
+        "| side | messages | append/s | CPU µs | p50 µs | p95 µs | worst ms | end_turn messages/s (worst ms) | bytes/message | peak MB |"
+    )
     print("|---" * 10 + "|")
     for row in sorted(rows, key=lambda row: (row["size"], row["side"])):
         rate, worst = row.get("end_turn", (0, 0))
@@ -236,22 +302,32 @@ def show(rows):
             f"| {row['side']} | {row['size']:,} | {row['rate']:.0f} | {row['cpu']:.0f} | {row['p50']:.0f} | {row['p95']:.0f} "
             f"| {row['worst']:.0f} | {through} | {row['bytes']:.0f} | {row['memory']:.0f} |"
         )
-    print("\n| side | messages | " + " | ".join(f"{kind} p50 / p95 / CPU ms" for kind in CLASSES) + " |")
+    print(
+        "\n| side | messages | "
+        + " | ".join(f"{kind} p50 / p95 / CPU ms" for kind in CLASSES)
+        + " |"
+    )
     print("|---" * (2 + len(CLASSES)) + "|")
     for row in sorted(rows, key=lambda row: (row["size"], row["side"])):
         cells = []
         for kind in CLASSES:
             one = row["queries"][kind]
             kept = f", recall {row['recall'][kind]:.2f}" if kind in row.get("recall", {}) else ""
-            cells.append(f"{one['p50']:.2f} / {one['p95']:.2f} / {one['cpu']:.2f} ({one['found']:.0%} answered{kept})")
+            cells.append(
+                f"{one['p50']:.2f} / {one['p95']:.2f} / {one['cpu']:.2f} ({one['found']:.0%} answered{kept})"
+            )
         print(f"| {row['side']} | {row['size']:,} | " + " | ".join(cells) + " |")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sizes", default="10000,100000")
     parser.add_argument("--queries", type=int, default=60)
-    parser.add_argument("--limit", type=float, default=400, help="seconds of appending a side and size may take")
+    parser.add_argument(
+        "--limit", type=float, default=400, help="seconds of appending a side and size may take"
+    )
     parser.add_argument("--ours-only", action="store_true")
     parser.add_argument("--side", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -259,15 +335,31 @@ def main() -> int:
     if options.side:
         work(options.side, sizes, options.queries, options.limit)
         return 0
-    sides = {"ours": Path(sys.executable), "hermes-agent": None if options.ours_only else hermes_python()}
+    sides = {
+        "ours": Path(sys.executable),
+        "hermes-agent": None if options.ours_only else hermes_python(),
+    }
     root = Path(__file__).resolve().parent.parent
     rows = []
     for side, python in sides.items():
         if python is None:
             continue
-        command = [str(python), str(Path(__file__).resolve()), "--side", side, "--sizes", options.sizes]
+        command = [
+            str(python),
+            str(Path(__file__).resolve()),
+            "--side",
+            side,
+            "--sizes",
+            options.sizes,
+        ]
         command += ["--queries", str(options.queries), "--limit", str(options.limit)]
-        done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(root)}, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command,
+            env={**os.environ, "PYTHONPATH": str(root)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.returncode:
             print(f"{side} failed: {done.stderr[-800:]}", file=sys.stderr)
             return 1
