@@ -42,10 +42,19 @@ class _Cursor:
 
 
 class Applier:
-    """Takes lines in. Make one per transaction, call ``finish`` before the commit."""
+    """Takes lines in. Make one per transaction, call ``finish`` before the commit.
 
-    def __init__(self, db: sqlite3.Connection, folder: Path) -> None:
+    Args:
+        db: In an open transaction.
+        folder: Where transcripts are.
+        rest: Called every few messages: who works in the background lets others run.
+    """
+
+    def __init__(
+        self, db: sqlite3.Connection, folder: Path, rest: Callable[[], None] = lambda: None
+    ) -> None:
         self._db = db
+        self._rest = rest
         self._folder = folder
         self._index = Index(db)
         self._cursors: dict[str, _Cursor] = {}
@@ -231,6 +240,7 @@ class Applier:
             row = self._row(cursor, fields, number, at)
             if len(self._rows) >= _TOGETHER:
                 self._flush()
+                self._rest()
             self._rows.append(row)
             self._highest = max(self._highest, row.id)
             cursor.last_active = max(cursor.last_active, row.ts)

@@ -32,6 +32,9 @@ QUEUE: Final = 4096
 """Lines that may wait before writers do."""
 STALL_S: Final = 0.1
 """The longest a writer waits for a full queue; then its lines are read from the file later."""
+REST_S: Final = 0.0003
+"""Pause of the background thread after every few messages: a writer that comes back from the disk finds the
+interpreter free more often than not."""
 RETRY_S: Final = 2.0
 FLUSH_S: Final = 30.0
 """How long a reader works on a backlog before it says so."""
@@ -194,7 +197,7 @@ class Indexer:
 
     # ------------------------------------------------------------ work
 
-    def _step(self) -> bool:
+    def _step(self, rest: Callable[[], None] = lambda: None) -> bool:
         """One transaction; False when nothing waits. The caller holds ``_work``."""
         with self._state:
             items = list(islice(self._queue, BATCH))
@@ -207,7 +210,7 @@ class Indexer:
         to_end = True
         wanted = self._ids.wanted()
         with self._database.write() as db:
-            applier = Applier(db, self._transcripts.folder)
+            applier = Applier(db, self._transcripts.folder, rest)
             for line in items:
                 if line.name in missed or not applier.take(line):
                     missed[line.name] = line.session_id
@@ -235,6 +238,11 @@ class Indexer:
         if self._steps % CHECK_EVERY == 0:
             self._checkpoint()
         return True
+
+    def _rest(self) -> None:
+        """Leave the interpreter to whoever is writing, as long as the queue does not grow too long."""
+        if len(self._queue) < QUEUE // 2 and not self._closed:
+            time.sleep(REST_S)
 
     def _complain(self, name: str, why: str) -> None:
         """A transcript cannot be opened: said once, and looked at again by the next start."""
@@ -271,7 +279,7 @@ class Indexer:
             with self._work:
                 try:
                     self._scan_once()
-                    more = self._step()
+                    more = self._step(self._rest)
                     if not self._queue:
                         more = self._tend() or more
                 except HermesMemoryError as error:

@@ -206,7 +206,7 @@ def test_prune_spares_pinned_archived_and_recent_ones_and_reports_sizes(hermes, 
 def test_b18_a_prune_makes_the_files_smaller(hermes, home):
     with Memory.open(home=home) as memory:
         for number in range(20):
-            text = f"prompt {number} " + "the same long words of a nightly job " * 500
+            text = f"prompt {number} " + "the same long words of a nightly job " * 1500
             memory.history.append(
                 f"night_{number}", "user", text, timestamp=1_600_000_000.0 + number
             )
