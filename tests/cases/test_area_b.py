@@ -512,7 +512,9 @@ def test_b25_the_current_session_does_not_fill_the_window(home):
         session = SessionInfo("now", "now")
         for sort in ("newest", "oldest", "relevance"):
             answer = provider.call_tool(
-                session=session, arguments={"query": "flamingo", "sort": sort}
+                session=session,
+                name="session_search",
+                arguments={"query": "flamingo", "sort": sort},
             )
             found = {item["session_id"] for item in answer.data["results"]}
             assert found == {"old1", "old2"}, sort
