@@ -68,8 +68,9 @@ class Attach:
         history = self._profile.history
         turns, cursor = 0, 0
         if history is not None:
+            known = history.transcript_end(info.id) > 0
             history.open_session(replace(info, title=info.title or title), reason=reason)
-            record = history.session(info.id)
+            record = history.session(info.id) if known else None  # a new one has no turns yet
             turns = record.turn_count if record else 0
             cursor = history.transcript_end(info.id)
         self._profile.open_sessions.put(info, turn_number=turns, cursor=cursor)

@@ -62,6 +62,7 @@ class StoreBase:
         self.indexer = Indexer(
             self.database, self.transcripts, self.ids, self._indexing_failed, context.logger
         )
+        self.begun: set[str] = set()
         self._looked = False
         self.torn = 0
         """Torn last lines set aside since open."""

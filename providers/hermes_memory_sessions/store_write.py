@@ -24,6 +24,9 @@ from .transcript import (
     whole,
 )
 
+REMEMBERED = 10_000
+"""Sessions this process began and has not ended, of which that is known without asking the database."""
+
 
 class WriteMixin(StoreBase):
     """The writing half of ``HistoryStore``."""
@@ -37,6 +40,9 @@ class WriteMixin(StoreBase):
         """
         if self.transcripts.path(session.id) is None:
             self.write_events(session.id, [], lambda: self.opening(session, reason))
+            if len(self.begun) >= REMEMBERED:
+                self.begun.clear()
+            self.begun.add(session.id)
             return
         row = self.query(
             lambda db: db.execute(
@@ -70,6 +76,13 @@ class WriteMixin(StoreBase):
 
     def end_session(self, session_id: str, reason: str, *, at: float | None = None) -> bool:
         """Mark the end; False when it had ended already (the first reason stands) or is unknown."""
+        moment = self.clock() if at is None else at
+        if session_id in self.begun:
+            # begun here and not ended here: no need to bring the index up to date to know that. Should another
+            # process have ended it meanwhile, its reason stands when the lines are read.
+            self.begun.discard(session_id)
+            self.write_events(session_id, [event("end", moment, reason=reason)])
+            return True
         row = self.query(
             lambda db: db.execute(
                 "SELECT ended_at FROM sessions WHERE id = ?", (session_id,)
@@ -77,9 +90,7 @@ class WriteMixin(StoreBase):
         )
         if row is None or row[0] is not None:
             return False
-        self.write_events(
-            session_id, [event("end", self.clock() if at is None else at, reason=reason)]
-        )
+        self.write_events(session_id, [event("end", moment, reason=reason)])
         return True
 
     # ------------------------------------------------------------ turns
