@@ -41,6 +41,8 @@ def stem(word: str, latin: str = "english") -> str:
             return word
     if not _SHORTEST <= len(word) <= _LONGEST or (word.isascii() and not word.isalpha()):
         return word
+    if any(map(str.isdigit, word)):
+        return word
     if _LATIN.match(word):
         return _stemmer(latin)(word) or word
     for letters, language in _LANGUAGES:
