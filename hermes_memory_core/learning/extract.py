@@ -71,7 +71,10 @@ def extract_title(text: str) -> str | None:
             break
     if most < 2:
         return None
-    title = _dense_title(best) if _is_dense(best) else _spaced_title(best)
+    if _is_dense(best):
+        title = _dense_title(best)
+    else:  # what stood between quotes or brackets may have become words of its own
+        title = " ".join(_spaced_title(best).split()[:MOST_WORDS])
     return title if _weight(title) else None
 
 
