@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,10 @@ LAST_TURN: Final = 2
 MAX_TOKENS: Final = 500
 AUTOMATED: Final = ("cron", "subagent", "tool")
 """Sources nobody talks in, so nobody looks for them by name."""
+PAUSE_S: Final = 0.25
+"""Naming begins when no turn was saved for so long: it shares the interpreter with whoever saves the next."""
+LONGEST_PAUSE_S: Final = 5.0
+"""The longest a name waits for such a pause."""
 FAILED: Final = "auto_title_failed"
 _OFF: Final = "hermes config set auxiliary.title_generation.enabled false"
 
@@ -55,10 +60,11 @@ class Profile(Protocol):
         """Mask credentials."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class _Job:
     session: SessionInfo
-    turn: Turn
+    turns: list[Turn]
+    """One, or both that a name may come from when the second was saved before naming began."""
     named: Callable[[str], None]
 
 
@@ -88,6 +94,9 @@ class AutoTitles:
         self._queue: deque[_Job] = deque()
         self._workers = 0
         self._closed = False
+        self._pause = threading.Condition(self._lock)
+        self._waiters = 0
+        self._last_turn = 0.0
 
     # ------------------------------------------------------------ a turn is done
 
@@ -99,12 +108,19 @@ class AutoTitles:
             turn: The turn just saved.
             named: Called with the title once it stands, on the background thread.
         """
+        self._last_turn = time.monotonic()
         if not self._due(session, turn):
             return False
-        job = _Job(session, turn, named)
         with self._lock:
-            if self._closed or session.lineage in self._jobs:
+            if self._closed:
                 return False
+            job = self._jobs.get(session.lineage)
+            if job is not None:
+                if job not in self._queue:
+                    return False
+                job.turns.append(turn)
+                return True
+            job = _Job(session, [turn], named)
             self._jobs[session.lineage] = job
             self._queue.append(job)
             if self._workers < (1 if self._asker is None else IN_FLIGHT):
@@ -136,9 +152,14 @@ class AutoTitles:
     # ------------------------------------------------------------ waiting and ending
 
     def wait(self, timeout_s: float) -> bool:
-        """Until nothing is being named any more; False when the time passed."""
+        """Until nothing is being named any more, without the pause; False when the time passed."""
         with self._lock:
-            return self._idle.wait_for(lambda: not self._jobs, timeout_s)
+            self._waiters += 1
+            self._pause.notify_all()
+            try:
+                return self._idle.wait_for(lambda: not self._jobs, timeout_s)
+            finally:
+                self._waiters -= 1
 
     def drop(self) -> None:
         """Something is being forgotten: what is being named right now gets no name made of it."""
@@ -146,16 +167,18 @@ class AutoTitles:
             self._jobs.clear()
             self._queue.clear()
             self._idle.notify_all()
+            self._pause.notify_all()
 
     def close(self) -> None:
         """Waits for no model: what it has not named by now is named after its first message."""
         with self._lock:
             self._closed = True
             self._queue.clear()
+            self._pause.notify_all()
             left = list(self._jobs.values())
         with self._writing:
             for job in left:
-                self._write(job, self._plain(job.turn))
+                self._write(job, self._plain(job)[1])
                 self._done(job)
 
     # ------------------------------------------------------------ in the background
@@ -164,6 +187,7 @@ class AutoTitles:
         """One of a few threads; it ends when nothing waits any more."""
         while True:
             with self._lock:
+                self._await_pause()
                 if not self._queue:
                     self._workers -= 1
                     return
@@ -174,14 +198,24 @@ class AutoTitles:
                 # a mistake of ours costs this name, not the thread and all names after it
                 logger.exception("session %s could not be named", job.session.id)
 
+    def _await_pause(self) -> None:
+        """Until no turn was saved for ``PAUSE_S``, or somebody waits; the caller holds ``_lock``."""
+        end = time.monotonic() + LONGEST_PAUSE_S
+        while self._queue and not (self._waiters or self._closed):
+            now = time.monotonic()
+            left = min(self._last_turn + PAUSE_S, end) - now
+            if left <= 0:
+                return
+            self._pause.wait(left)
+
     def _run(self, job: _Job) -> None:
         if not self._is_wanted(job):
             return
         try:
-            plain = self._plain(job.turn)
-            if plain is None and job.turn.number < LAST_TURN:
+            turn, plain = self._plain(job)
+            if plain is None and turn.number < LAST_TURN:
                 return  # a greeting so far: the next turn says what it is about
-            title = self._from_model(job.turn) or plain
+            title = self._from_model(turn) or plain
             with self._writing:  # after close the store's files are let go
                 if self._is_wanted(job):
                     self._write(job, title)
@@ -198,14 +232,21 @@ class AutoTitles:
                 del self._jobs[job.session.lineage]
             self._idle.notify_all()
 
-    def _plain(self, turn: Turn) -> str | None:
-        """The name without a model; a second turn of no matter of its own is named after its answer."""
+    def _plain(self, job: _Job) -> tuple[Turn, str | None]:
+        """The turn a name comes from, and the name without a model.
+
+        A second turn of no matter of its own is named after its answer.
+        """
         from hermes_memory_core.learning.extract import extract_title
 
-        found = self._checked(extract_title(turn.user))
-        if found is None and turn.number >= LAST_TURN:
-            found = self._checked(extract_title(turn.assistant))
-        return found
+        for turn in job.turns:
+            found = self._checked(extract_title(turn.user))
+            if found is not None:
+                return turn, found
+        turn = job.turns[-1]
+        if turn.number < LAST_TURN:
+            return turn, None
+        return turn, self._checked(extract_title(turn.assistant))
 
     def _from_model(self, turn: Turn) -> str | None:
         if self._asker is None:

@@ -32,6 +32,10 @@ QUEUE: Final = 4096
 """Lines that may wait before writers do."""
 STALL_S: Final = 0.1
 """The longest a writer waits for a full queue; then its lines are read from the file later."""
+QUIET_S: Final = 0.02
+"""Indexing begins when nothing was queued for so long: it shares the interpreter with whoever writes."""
+BURST_S: Final = 2.0
+"""The longest it waits for that, while less than half the queue is taken."""
 REST_S: Final = 0.0003
 """Pause of the background thread after every few messages: a writer that comes back from the disk finds the
 interpreter free more often than not."""
@@ -84,6 +88,7 @@ class Indexer:
         self._scanned = False
         self._complained: set[str] = set()
         self._steps = 0
+        self._put_at = 0.0
         self._reset()
 
     def _reset(self) -> None:
@@ -103,8 +108,9 @@ class Indexer:
                     self._mark(line.name, line.session_id)
             else:
                 self._queue.extend(lines)
+            self._put_at = time.monotonic()
             self._start()
-            if len(self._queue) >= BATCH:
+            if len(self._queue) >= QUEUE // 2:
                 self._state.notify_all()
             deadline = time.monotonic() + STALL_S
             while len(self._queue) > QUEUE and self.failure is None and time.monotonic() < deadline:
@@ -299,7 +305,17 @@ class Indexer:
                 self._state.wait()
             if len(self._queue) < BATCH and not self._closed:
                 self._state.wait(LINGER_S if self.failure is None else RETRY_S)
+            self._await_quiet()
             return not self._closed
+
+    def _await_quiet(self) -> None:
+        """Let a burst of writing pass, within bounds; the caller holds ``_state``."""
+        end = time.monotonic() + BURST_S
+        while self._queue and len(self._queue) < QUEUE // 2 and not self._closed:
+            left = min(self._put_at + QUIET_S, end) - time.monotonic()
+            if left <= 0:
+                return
+            self._state.wait(left)
 
     def _give_up(self, error: HermesMemoryError) -> None:
         """Keep no lines in memory for a database that does not take them: the files are read later."""

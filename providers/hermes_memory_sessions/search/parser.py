@@ -306,8 +306,9 @@ def _terms(lexeme: str, question: bool) -> list[Node | None]:
     for i, piece in enumerate(found):
         if piece.kind == "run":
             _close(group, lexeme, out)
-            run = fold(lexeme[piece.start : piece.end])
-            out.extend(_run_term(word) for word in words(run, question=question))
+            typed = lexeme[piece.start : piece.end]
+            run = fold(typed)
+            out.extend(_run_term(word, typed, run) for word in words(run, question=question))
             continue
         if group and not _JOINED.fullmatch(lexeme[group[-1].end : piece.start]):
             _close(group, lexeme, out)
@@ -343,9 +344,14 @@ def _whole(text: str) -> str:
     return stem(text.replace("_", "").lower())
 
 
-def _run_term(word: Word) -> Term:
+def _run_term(word: Word, typed: str, run: str) -> Term:
+    """The term of a word in ``run``, which is ``typed`` folded; folding keeps places unless a mark fell away."""
     readings = [_run_tokens(tuple(pairs(text))) for text in (word.text, word.base) if text]
-    return Term(word.text, tuple(readings), prefix=len(word.text) == 1, weak=word.weak)
+    text = word.text
+    if len(run) == len(typed):
+        at = run.find(text)
+        text = typed[at : at + len(text)]
+    return Term(text, tuple(readings), prefix=len(text) == 1, weak=word.weak)
 
 
 def _prefix_term(group: list[Piece], lexeme: str) -> Term:
