@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -106,8 +107,7 @@ def _weighed(
         holding = read[term]
         total += len(holding)
         if not closed and 0 < enough < len(weight):
-            floor = heapq.nlargest(enough, weight.values())[-1]
-            closed = floor > sum(worths[place:])
+            closed = _weight_of(enough, weight) > sum(worths[place:])
         if closed:
             for message in weight.keys() & set(holding):
                 weight[message] += worth
@@ -132,10 +132,21 @@ def _size(corpus: Corpus, term: Term, most: int, read: dict[Term, list[int]]) ->
 
 def _heaviest(weight: dict[int, float]) -> Iterator[int]:
     """Ids by weight, of equals the newest first; nearly always the first few are all that is asked for."""
-    pairs = list(zip(weight.values(), weight.keys(), strict=True))
-    first = heapq.nlargest(2 * BEST, pairs)
+    least = _weight_of(2 * BEST, weight)
+    first = heapq.nlargest(2 * BEST, [(w, message) for message, w in weight.items() if w >= least])
     yield from (message for _, message in first)
-    yield from (message for _, message in sorted(pairs, reverse=True)[len(first) :])
+    pairs = sorted(zip(weight.values(), weight.keys(), strict=True), reverse=True)
+    yield from (message for _, message in pairs[len(first) :])
+
+
+def _weight_of(place: int, weight: dict[int, float]) -> float:
+    """The weight in that place from the top; sums of the same few terms are few, however many messages."""
+    counts = Counter(weight.values())
+    for value in sorted(counts, reverse=True):
+        place -= counts[value]
+        if place <= 0:
+            return value
+    return 0.0
 
 
 def _part_weights(corpus: Corpus, term: Term, most: int, weight: dict[int, float]) -> int:

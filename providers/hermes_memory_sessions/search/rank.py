@@ -5,11 +5,11 @@ The recipe and what each part is worth: spec/search.md section 2. The numbers: w
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
+from itertools import chain
 from typing import Final
 
 from hermes_memory_sessions import schema
@@ -25,6 +25,7 @@ from .when import Span
 MOST_STRETCHES: Final = 100
 """Places in sessions whose neighbours are read, the likeliest first: in a large store each is a page of its own."""
 
+_STRETCHES: Final = ",".join(["(?, ?, ?, ?)"] * MOST_STRETCHES)
 _DIALOGUE: Final = ("user", "assistant")
 _WHEN: Final = lazy(
     r"\bwhen\b|\bwhat (?:day|date|month|year|time)\b|\bhow long\b|什么时候|哪天|何时|何時|いつ|언제",
@@ -121,12 +122,14 @@ def _neighbours(corpus: Corpus, rows: Iterable[Row]) -> dict[tuple[int, int], Ro
         )
     ][:MOST_STRETCHES]
     # the session of a candidate has passed: only the message's own clauses are still open
+    # always as many, so that the statement is prepared once
+    stretches += [(0, 1, 0, "")] * (MOST_STRETCHES - len(stretches))
     rows_near = corpus.db.execute(
-        "SELECT m.id, m.session, m.position, m.tokens, m.flags, m.ts, m.role, m.name, json_extract(near.value, '$[3]'), "  # noqa: S608
-        f"({condition.message_sql}) FROM json_each(?) near CROSS JOIN messages m "
-        "WHERE m.session = json_extract(near.value, '$[0]') AND m.position BETWEEN "
-        "json_extract(near.value, '$[1]') AND json_extract(near.value, '$[2]') AND m.state != ?",
-        (*condition.message_values, json.dumps(stretches), schema.UNDONE),
+        f"WITH near(session, low, high, source) AS (VALUES {_STRETCHES}) "  # noqa: S608
+        "SELECT m.id, m.session, m.position, m.tokens, m.flags, m.ts, m.role, m.name, near.source, "
+        f"({condition.message_sql}) FROM near CROSS JOIN messages m "
+        "WHERE m.session = near.session AND m.position BETWEEN near.low AND near.high AND m.state != ?",
+        (*chain.from_iterable(stretches), *condition.message_values, schema.UNDONE),
     )
     for near in map(Row._make, rows_near):
         if near.role in _DIALOGUE:
