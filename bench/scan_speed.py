@@ -5,20 +5,20 @@ Run: ``python bench/scan_speed.py [rounds]``. Notes are cut from the honest corp
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from pathlib import Path
 
 from hermes_memory_core.safety.threats import scan
 
-CORPUS = Path(__file__).parent.parent / "tests" / "data" / "threats"
+CORPUS = Path(__file__).parent.parent / "tests" / "data" / "threats" / "notes"
 SIZE = 2_200
 
 
-def notes(name: str) -> str:
-    rows = [json.loads(line) for line in (CORPUS / name).read_text(encoding="utf-8").splitlines()]
-    honest = [row["text"] for row in rows if row["label"] == "benign"]
+def notes(languages: str) -> str:
+    """Honest notes of the first batch, one after the other."""
+    rows = (CORPUS / "first.txt").read_text(encoding="utf-8").splitlines()
+    honest = [row.split("|", 1)[1] for row in rows if row[:2] in languages and row[3] == "H"]
     text = "\n§\n".join(honest)
     return (text * (SIZE // len(text) + 1))[:SIZE]
 
@@ -49,9 +49,9 @@ def main() -> None:
     print(f"first call (loads tables)  {(time.perf_counter() - started) * 1_000:7.1f} ms")
     samples = {
         "plain prose, English": (PROSE * 10)[:SIZE],
-        "hard honest notes, English": notes("en.jsonl"),
-        "hard honest notes, Chinese": notes("zh.jsonl"),
-        "hard honest notes, eight others": notes("other.jsonl"),
+        "hard honest notes, English": notes("en"),
+        "hard honest notes, Chinese": notes("zh"),
+        "hard honest notes, eight others": notes("es de fr pt ru ar ja ko"),
     }
     for name, text in samples.items():
         median, p95 = measure(text, rounds)

@@ -12,7 +12,6 @@ import platform
 import sqlite3
 import threading
 import uuid
-import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hermes_memory_core.errors import StoreError
+from hermes_memory_core.storage import forks
 from hermes_memory_core.storage.migrations import migrate
 from hermes_memory_core.storage.sqlite import connect, transaction, translate_sqlite_errors
 from hermes_memory_core.types import Scope, SessionInfo
@@ -130,7 +130,7 @@ class Runtime:
         self._held = False
         self._new_process()
         self._open()
-        _RUNTIMES.add(self)
+        forks.watch(self)
 
     def _new_process(self) -> None:
         self._lock = threading.RLock()
@@ -178,11 +178,7 @@ class Runtime:
             self._drop()
 
     def before_fork(self) -> None:
-        """Close the connection and let no thread open one.
-
-        A child that inherits a connection believes it holds locks which only its parent has; either of them
-        can then take the write-ahead log away under the other.
-        """
+        """Close the connection and let no thread open one."""
         self._held = self._lock.acquire(timeout=FORK_WAIT_S)
         if self._held and self._db is not None and not self._db.in_transaction:
             self._drop()
@@ -197,7 +193,7 @@ class Runtime:
         if (
             self._db is not None
         ):  # busy in another thread of the parent: neither used nor closed here
-            _ABANDONED.append(self._db)
+            forks.abandon(self._db)
             self._db = None
         self._new_process()
 
@@ -205,26 +201,6 @@ class Runtime:
         if self._db is not None:
             self._db.close()
             self._db = None
-
-
-_RUNTIMES: weakref.WeakSet[Runtime] = weakref.WeakSet()
-_ABANDONED: list[sqlite3.Connection] = []
-
-
-def _each(action: Callable[[Runtime], None]) -> Callable[[], None]:
-    def run() -> None:
-        for runtime in list(_RUNTIMES):
-            action(runtime)
-
-    return run
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_each(Runtime.before_fork),
-        after_in_parent=_each(Runtime.after_fork_in_parent),
-        after_in_child=_each(Runtime.after_fork_in_child),
-    )
 
 
 def process_name() -> str:

@@ -89,6 +89,9 @@ def in_batch(error: NoteError, number: int, action: str, how_many: int) -> NoteE
 
 def usable(content: str | None, action: str) -> str:
     """The content as it will stand in the file; raises NoteError for blank, delimiter or endless text."""
+    if not isinstance(content, str | None):
+        kind = type(content).__name__
+        raise NoteError(f"The content of {action} is no text ({kind}); nothing was changed.")
     text = _bounded(tidy(content or "").strip())  # before anything that looks at every character
     if not match.key_of(text):
         way = " To take an entry away use action remove." if action == "replace" else ""

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import atexit
 import math
-import os
 import sqlite3
 import time
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +20,7 @@ from hermes_memory_core.errors import (
     StoreCorruptError,
     UsageError,
 )
+from hermes_memory_core.storage import forks
 from hermes_memory_core.types import Message, Notice, ProviderContext, Scope
 
 from .database import REBUILD_HINT, SIDECARS, Database, reserve_ids
@@ -66,7 +65,7 @@ class StoreBase:
         self._looked = False
         self.torn = 0
         """Torn last lines set aside since open."""
-        _STORES.add(self)
+        forks.watch(self)
 
     # ------------------------------------------------------------ reading
 
@@ -321,21 +320,7 @@ def _redact_deep(value: Any, redact: Any) -> Any:
     return value
 
 
-_STORES: weakref.WeakSet[StoreBase] = weakref.WeakSet()
-
-
-def _each(action: Callable[[StoreBase], None]) -> Callable[[], None]:
-    def run() -> None:
-        for store in list(_STORES):
-            action(store)
-
-    return run
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_each(StoreBase.before_fork),
-        after_in_parent=_each(StoreBase.after_fork_in_parent),
-        after_in_child=_each(StoreBase.after_fork_in_child),
-    )
-atexit.register(_each(StoreBase.close))
+@atexit.register
+def _close_all() -> None:
+    for store in forks.living(StoreBase):
+        store.close()

@@ -13,9 +13,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from hermes_memory_core.errors import StoreCorruptError, StoreVersionError
+from hermes_memory_core.storage import forks
 from hermes_memory_core.storage.atomic import create_private, open_private, translate_os_errors
 from hermes_memory_core.storage.sqlite import connect, transaction, translate_sqlite_errors
 
@@ -173,7 +174,7 @@ class Database:
     def after_fork_in_child(self) -> None:
         """A child starts with nothing open. What a busy thread of the parent held is left alone."""
         if self._writer is not None:
-            _ABANDONED.append(self._writer)
+            forks.abandon(self._writer)
         self._writer, self._readers, self._reading = None, [], 0
         if self._lock_descriptor >= 0:
             os.close(self._lock_descriptor)
@@ -292,9 +293,6 @@ class Database:
         if self._writer is not None:
             self._writer.close()
         self._writer, self._inode = None, 0
-
-
-_ABANDONED: list[Any] = []  # connections a forked child must neither use nor close
 
 
 def _meta(db: sqlite3.Connection, key: str, default: int) -> int:

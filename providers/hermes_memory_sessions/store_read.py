@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from hermes_memory_core.errors import SessionNotFoundError
+from hermes_memory_core.errors import SessionNotFoundError, UsageError
 from hermes_memory_core.types import (
     Hit,
     Scope,
@@ -67,10 +67,14 @@ class ReadMixin(StoreBase):
         """Messages of all sessions, best first, ungrouped. Never raises because of the query's syntax.
 
         Raises:
-            UsageError: A filter's value cannot be understood.
+            UsageError: The query is no text, or a filter's value cannot be understood.
             ScopeRequired: Isolation is on and no scope was named.
             StoreError: The database cannot be read; the hint names the command that mends it.
         """
+        if not isinstance(query, str):
+            raise UsageError(f"A query is text, not {type(query).__name__}.")
+        if not (isinstance(limit, int) and isinstance(offset, int)):
+            raise UsageError("limit and offset are whole numbers of messages.")
         filters = search.Filters(
             source=source,
             role=role,

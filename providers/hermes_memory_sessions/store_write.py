@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from hermes_memory_core.errors import StoreError
+from hermes_memory_core.errors import StoreError, UsageError
 from hermes_memory_core.types import Message, SessionInfo, StartReason, Turn, TurnRef
 
 from . import schema
@@ -195,7 +195,16 @@ class WriteMixin(StoreBase):
         tool_name: str | None = None,
         tool_calls: Sequence[Mapping[str, Any]] | None = None,
     ) -> int:
-        """Store one message outside a turn; its id, stable over rebuild. Creates unknown sessions."""
+        """Store one message outside a turn; its id, stable over rebuild. Creates unknown sessions.
+
+        Args:
+            content: Text; "" for a message of tool calls alone.
+            timestamp: Epoch seconds; None means now.
+
+        Raises:
+            UsageError: The content is no text, or the timestamp no number; nothing was stored.
+        """
+        _check(content, timestamp)
         message = Message(
             role,
             content,
@@ -294,3 +303,15 @@ def _first_user(messages: Sequence[Message]) -> str:
 
 def _last_reply(messages: Sequence[Message]) -> str:
     return messages[-1].content if messages and messages[-1].role == "assistant" else ""
+
+
+def _check(content: Any, timestamp: Any) -> None:
+    if not isinstance(content, str | None):
+        raise UsageError(
+            f"The content of a message is text, not {type(content).__name__}; nothing was stored.",
+            hint="pass the text alone; Session.end_turn takes a chat completion's content parts as they are",
+        )
+    if not isinstance(timestamp, int | float | None):
+        raise UsageError(
+            f"A timestamp is seconds since 1970, not {timestamp!r}; nothing was stored."
+        )

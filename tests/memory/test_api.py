@@ -9,7 +9,7 @@ import pytest
 from helpers import instance_of, recorder
 
 from hermes_memory_core import AsyncMemory, Memory
-from hermes_memory_core.errors import StoreFullError, UsageError
+from hermes_memory_core.errors import HermesMemoryError, StoreFullError, UsageError
 
 
 @pytest.fixture
@@ -298,3 +298,21 @@ def test_several_profiles_in_one_process(home):
                 assert "Private." not in two.system_prompt()
             assert not work.history.search("private")
             assert not default.history.search("official")
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda memory: memory.notes.add("memory", 5),
+        lambda memory: memory.history.search(5),
+        lambda memory: memory.history.search("tea", limit="7"),
+        lambda memory: memory.history.append("s", "user", [{"type": "text", "text": "tea"}]),
+        lambda memory: memory.history.append("s", "user", "tea", timestamp="noon"),
+        lambda memory: memory.forget(5),
+    ],
+)
+def test_what_is_no_text_is_a_clear_error_and_nothing_is_stored(home, use):
+    with Memory.open(home) as memory:
+        with pytest.raises(HermesMemoryError, match="text|number|nothing"):
+            use(memory)
+        assert memory.history.sessions() == []

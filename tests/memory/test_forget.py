@@ -11,7 +11,10 @@ import pytest
 
 from hermes_memory_core import Memory
 from hermes_memory_core.engine import bytecheck
+from hermes_memory_core.engine.dedupe import lines_of
 from hermes_memory_core.engine.forgetting import matcher
+from hermes_memory_core.engine.recall import without_orders
+from hermes_memory_core.engine.runtime import dump_session
 from hermes_memory_core.errors import ProviderUnavailableError, ScopeRequired, UsageError
 from hermes_memory_core.types import (
     PROFILE_SCOPE,
@@ -418,3 +421,15 @@ def test_the_matcher_takes_case_and_json_and_nothing_else():
     assert not holds("say hi")
     assert matcher("ä.*")("Ä.* here")
     assert not matcher("a.*")("abc")
+
+
+def test_the_process_keeps_nothing_of_a_forgotten_text_either(home):
+    marker = "zanzibar-7719"
+    opened = provider_class("keeper", prefetch=lambda self, session, query: f"- {marker} is near")
+    with Memory.open(home, providers=[opened]) as memory:
+        with memory.session() as session:
+            assert marker in session.begin_turn("Where is it, please?").text
+        assert without_orders.cache_info().currsize
+        memory.forget(marker, dry_run=False)
+        memos = (without_orders, lines_of, dump_session)
+        assert [memo.cache_info().currsize for memo in memos] == [0, 0, 0]

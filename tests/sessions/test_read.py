@@ -140,3 +140,11 @@ def test_another_store_on_the_same_home_sees_what_was_flushed(many, open_history
     many.append("s0", "user", "and back")
     many.flush()
     assert [m.content for m in other.messages("s0")][-2:] == ["from the other", "and back"]
+
+
+def test_a_filter_that_leaves_none_of_the_words_leaves_nothing(history):
+    history.append("money", "user", "What is the budget for the garden?")
+    history.append("sky", "user", "What is the weather like in the garden?")
+    assert [hit.session_id for hit in history.search("What is the budget?", session_id="money")]
+    assert history.search("What is the budget?", session_id="sky") == []
+    assert history.search("What is the", session_id="sky") != []

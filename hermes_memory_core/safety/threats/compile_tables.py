@@ -1,4 +1,4 @@
-"""Turns the readable tables (``tables/*.toml``, ``tables/words/*.toml``) into ``tables/compiled.json``.
+"""Turns the readable tables (``tables/*.toml``, ``tables/words/``, ``tables/tone/``) into ``tables/compiled.json``.
 
 Run after editing a table: ``python -m hermes_memory_core.safety.threats.compile_tables``. Parsing and folding tens of
 thousands of phrases takes a third of a second, too long for the first scan of a process; the compiled file is read in a
@@ -14,7 +14,6 @@ from typing import Any
 
 from hermes_memory_core.safety.threats.lexicon import VARIANTS, Lexicon
 from hermes_memory_core.safety.threats.rules import COMPILED, LANGUAGES
-from hermes_memory_core.safety.threats.tone import Tone
 
 TABLES = COMPILED.parent
 
@@ -28,7 +27,6 @@ def compiled() -> str:
     """The text of ``tables/compiled.json`` as it should be; the same tables always give the same text."""
     evidence = _read("evidence.toml")
     words = read_words()
-    tone = Tone.from_table(_read("tone.toml"))
     tables = {
         "rule": evidence["rule"],
         "less": evidence["less"],
@@ -36,16 +34,22 @@ def compiled() -> str:
         "pattern": _read("words/shared.toml")["pattern"],
         "reasons": _read("reasons.toml")["reasons"],
         "variants": {lang: words[lang][VARIANTS] for lang in LANGUAGES if VARIANTS in words[lang]},
-        "tone": {
-            "words": tone.words,
-            "bias": tone.bias,
-            "review": tone.review,
-            "warn": tone.warn,
-        },
+        "tone": _tone(),
         "lexicon": Lexicon.from_tables(words).packed(),
     }
     # One value per line: changes can be read in a diff.
     return json.dumps(tables, ensure_ascii=False, indent=0) + "\n"
+
+
+def _tone() -> dict[str, Any]:
+    """All files of ``tone/`` as one: ``{"bias": …, "review": …, "warn": …, "weights": {"0.8": "word word"}}``."""
+    table: dict[str, Any] = _read("tone/shared.toml")
+    weights: dict[str, list[str]] = {}
+    for path in sorted((TABLES / "tone").glob("*.toml")):
+        for weight, words in _read(f"tone/{path.name}")["weights"].items():
+            weights.setdefault(weight, []).append(words)
+    table["weights"] = {weight: " ".join(words) for weight, words in weights.items()}
+    return table
 
 
 def _read(name: str) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
+from hermes_memory_core.safety.threats.fold import View
+
 _BASE64 = re.compile(
     r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,}(?:[ \t]?\r?\n[ \t]?[A-Za-z0-9+/_-]{8,})*={0,2}"
 )
@@ -46,6 +48,7 @@ def _only(allowed: str) -> bytes:
 _CODED = _only(string.ascii_letters + string.digits + "+/_-")
 _CODED_32 = _only(string.ascii_uppercase + "234567")
 _HEX_DIGITS = _only(string.hexdigits + "x")
+_DIGITS = _only(string.digits)
 _MIN_DIGITS, _MIN_CODE_DIGITS, _MIN_BITS = 10, 24, 40
 _INFLATED_LIMIT = 65_536
 _CODE_LIMIT = 0x10FFFF
@@ -77,7 +80,7 @@ def find_blobs(text: str) -> list[Blob]:
             decoders.append((_HEX, _from_hex))
         if plain.count(b"0") + plain.count(b"1") >= _MIN_BITS:
             decoders.append((_BINARY, _from_binary))
-        if digits >= _MIN_CODE_DIGITS:
+        if digits >= _MIN_CODE_DIGITS and _longest(plain.translate(_DIGITS, b" ,")) >= _LONG_WORD:
             decoders.append((_CODES, _from_codes))
     for pattern, decoder in decoders:
         for match in pattern.finditer(text):
@@ -91,21 +94,23 @@ def _longest(text: bytes) -> int:
     return max(map(len, text.split()), default=0)
 
 
-def expand_inline(text: str) -> tuple[str, list[int]] | None:
+def expand_inline(text: str) -> View | None:
     r"""Replace escapes (``%20``, ``&#105;``, ``\\u0069`` …) by their characters.
 
     Returns:
-        The new text and, for each of its characters, the offset in ``text``; None when nothing was escaped.
+        The new text around the escapes; None when nothing was escaped.
     """
     if _INLINE_GATE.search(text) is None:
         return None
     pieces: list[str] = []
     starts: list[int] = []
+    first = -1
     position = 0
     for match in _INLINE.finditer(text):
         plain = _unescape(match.group())
-        if plain is None or plain == match.group():
-            continue
+        if plain is None or plain == match.group() or "\ufffd" in plain:
+            continue  # no escape: a path such as backup\2024
+        first = match.start() if first < 0 else first
         pieces.append(text[position : match.start()])
         starts.extend(range(position, match.start()))
         pieces.append(plain)
@@ -114,9 +119,10 @@ def expand_inline(text: str) -> tuple[str, list[int]] | None:
         position = match.end()
     if not pieces:
         return None
+    last = len(starts)
     pieces.append(text[position:])
     starts.extend(range(position, len(text)))
-    return "".join(pieces), starts
+    return View("".join(pieces), starts, len(text)).around(first, last)
 
 
 def _unescape(escape: str) -> str | None:

@@ -120,6 +120,7 @@ _SPACED = re.compile(r"(?<![^\W_])(?:[^\W_][ \t.\-_*|/·,+~•‧・:]{1,3}){3,}
 _SPACED_GATE = re.compile(
     r"[ \t.\-_*|/·,+~•‧・:]{1,3}[^\W_][ \t.\-_*|/·,+~•‧・:]{1,3}[^\W_][ \t.\-_*|/·,+~•‧・:]"
 )
+_FEWEST_LETTERS = 3
 _WIDE = re.compile(r"[ \t]{2,3}|[/|,]\s")
 _LEET_CHARS = "0134578@$!|+"
 _LEET_SET = frozenset(_LEET_CHARS)
@@ -230,15 +231,19 @@ def _unleet_word(word: str, lexicon: Lexicon) -> str:
 
 
 def despace(view: View, lexicon: Lexicon) -> View | None:
-    """Close up letter-spaced runs, dividing them into words where that is possible."""
+    """Letter-spaced runs closed up, divided into words where possible, with the text around them."""
     text = view.text
     if _SPACED_GATE.search(text) is None:
         return None
     pieces: list[str] = []
     starts: list[int] = []
+    first = -1
     position = 0
     for match in _SPACED.finditer(text):
+        if sum(map(str.isalpha, match[0])) < _FEWEST_LETTERS:
+            continue  # an address, a version, a date
         letters, places = _close(text, match.start(), match.end(), lexicon)
+        first = match.start() if first < 0 else first
         pieces.append(text[position : match.start()])
         starts.extend(range(position, match.start()))
         pieces.append(letters)
@@ -246,10 +251,11 @@ def despace(view: View, lexicon: Lexicon) -> View | None:
         position = match.end()
     if not pieces:
         return None
+    last = len(starts)
     pieces.append(text[position:])
     starts.extend(range(position, len(text)))
     mapped = starts if view.starts is None else [view.starts[place] for place in starts]
-    return View("".join(pieces), mapped, view.length)
+    return View("".join(pieces), mapped, view.length).around(first, last)
 
 
 def _close(text: str, start: int, end: int, lexicon: Lexicon) -> tuple[str, list[int]]:

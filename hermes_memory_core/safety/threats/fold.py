@@ -25,6 +25,8 @@ _LATIN = re.compile("[a-z]")
 _LATIN_ANY = re.compile("[a-zA-Z]")
 _FOREIGN = re.compile("[\u0400-\u04ff\u0391-\u03a9\u03bf\u03bd\u03c1]")
 _MEMO_LIMIT, _FEW = 60_000, 48
+REACH = 320
+"""Characters to either side that a change in a text may give another meaning: the sentences before and after it."""
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
@@ -35,7 +37,7 @@ class View:
     text: str
     starts: Sequence[int] | None
     length: int
-    """Length of the original text."""
+    """Where the view ends in the original text."""
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Offsets in the original text for ``text[start:end]``."""
@@ -43,6 +45,18 @@ class View:
             return start, end
         last = self.starts[end] if end < len(self.starts) else self.length
         return self.starts[start], max(last, self.starts[start])
+
+    def around(self, start: int, end: int) -> View:
+        """The part of the view from `REACH` characters before ``start`` to as many after ``end``."""
+        low, high = max(0, start - REACH), end + REACH
+        if high >= len(self.text):
+            high, length = len(self.text), self.length
+        else:
+            length = self.starts[high] if self.starts is not None else high
+        if not low and high == len(self.text):
+            return self
+        starts = self.starts[low:high] if self.starts is not None else range(low, high)
+        return View(self.text[low:high], starts, length)
 
 
 @lru_cache(_MEMO_LIMIT)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 _MEMO_LIMIT = 50_000
 _WIDE = f"utf-32-{sys.byteorder[0]}e"
@@ -99,35 +99,47 @@ Start = dict[str, list[Chars]]
 """Phrases that start with one pair of characters, by their third character; key "": those that end before it."""
 
 
-class Pairs(dict[int, "Start | None"]):
-    """What may start at a pair of characters, unpacked when the pair is first met.
+_Known = TypeVar("_Known")
+
+
+class AtPairs(dict[int, _Known], Generic[_Known]):
+    """What is known of two characters side by side, looked up when the pair is first met.
 
     Keys are both characters in one number: making a string of every pair in a text costs several times more.
     """
+
+    def look(self, pair: str) -> _Known:
+        """What is known of ``pair``."""
+        raise NotImplementedError
+
+    def __missing__(self, code: int) -> _Known:
+        if len(self) >= _MEMO_LIMIT:
+            self.clear()
+        pair = code.to_bytes(8, sys.byteorder).decode(_WIDE, "surrogatepass")
+        found = self[code] = self.look(pair)
+        return found
+
+    def along(self, text: str) -> list[_Known]:
+        """What is known at each character of ``text`` and the one after it; the last has a space after it."""
+        size = len(text)
+        raw = memoryview(f"{text} ".encode(_WIDE, "surrogatepass"))
+        even = raw[: 8 * ((size + 1) // 2)].cast("Q").tolist()
+        odd = raw[4 : 4 + 8 * (size // 2)].cast("Q").tolist()
+        found: list[_Known] = [None] * size  # type: ignore[list-item]  # every place is filled below
+        found[0::2] = map(self.__getitem__, even)
+        found[1::2] = map(self.__getitem__, odd)
+        return found
+
+
+class Pairs(AtPairs["Start | None"]):
+    """Phrases that may start at a pair of characters."""
 
     def __init__(self, packed: Mapping[str, str]) -> None:
         super().__init__()
         self.packed = packed
 
-    def __missing__(self, code: int) -> Start | None:
-        if len(self) >= _MEMO_LIMIT:
-            self.clear()
-        pair = code.to_bytes(8, sys.byteorder).decode(_WIDE, "surrogatepass")
-        found = self[code] = self._start(pair)
-        return found
-
-    def along(self, text: str) -> list[Start | None]:
-        """What may start at each character of ``text``."""
-        size = len(text)
-        raw = memoryview(f"{text} ".encode(_WIDE, "surrogatepass"))
-        even = raw[: 8 * ((size + 1) // 2)].cast("Q").tolist()
-        odd = raw[4 : 4 + 8 * (size // 2)].cast("Q").tolist()
-        found: list[Start | None] = [None] * size
-        found[0::2] = map(self.__getitem__, even)
-        found[1::2] = map(self.__getitem__, odd)
-        return found
-
-    def _start(self, pair: str) -> Start | None:
+    def look(self, pair: str) -> Start | None:
+        """The phrases that begin with ``pair``, or with its first character alone."""
         longer, single = self.packed.get(pair, ""), self.packed.get(pair[0], "")
         if not longer and not single:
             return None

@@ -212,7 +212,7 @@ def _default() -> RuleSet:
         shapes=shapes,
         patterns=patterns,
         lexicon=Lexicon(tables["lexicon"]),
-        tone=Tone(**tables["tone"]),
+        tone=Tone.from_table(tables["tone"]),
         less={key: float(value) for key, value in tables["less"].items()},
         reasons=reasons,
         variants=tables["variants"],

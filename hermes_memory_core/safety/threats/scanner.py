@@ -14,15 +14,23 @@ from hermes_memory_core.safety.threats import decode, disguise, invisible
 from hermes_memory_core.safety.threats.evidence import weigh
 from hermes_memory_core.safety.threats.fold import View, disguised_words, fold
 from hermes_memory_core.safety.threats.lexicon import Hit
+from hermes_memory_core.safety.threats.passages import Part, Passage, passages
 from hermes_memory_core.safety.threats.rules import RuleSet
-from hermes_memory_core.safety.threats.tone import Sentence, sentences
+from hermes_memory_core.safety.threats.tone import Sounds
 from hermes_memory_core.types import Finding, Severity
 
 TONE_ID = "suspicious_wording"
 BLOCK, REVIEW, WARN = 4.4, 2.5, 1.8
-# A rule that only just asks for review yields to a sentence that sounds harmless, and only a sentence that sounds like
-# an attack, or overwhelming evidence, is blocked outright rather than held for a person.
-_DOUBTFUL, _CERTAIN, _CALM = 2.7, 7.0, -1.5
+# A rule yields to a sentence that sounds harmless, a weak rule (below _FIRM) to one that sounds the least bit so; and only
+# a sentence that sounds like an attack, or overwhelming evidence, is blocked outright rather than held for a person.
+# Counted on the labelled notes: below these borders honest notes outnumber hostile ones or come close.
+_FIRM, _SURE, _CERTAIN, _CALM = 3.4, 5.5, 7.0, -1.0
+_LESSON = -2.0
+_NEVER_CALMED = "stock_phrase"
+ALONE = 1.0
+"""By how much a clause must sound worse than a whole passage would: out of its context it says less."""
+_TELLING = 3
+"""Concepts in a clause that is judged by itself; nearly all hostile notes have more."""
 _HAN = re.compile("[\u4e00-\u9fff]")
 WINDOW, OVERLAP = 65_536, 2_048
 _DEPTH = 3
@@ -88,7 +96,7 @@ def _scan_part(text: str, rules: RuleSet, depth: int) -> list[_Raw]:
             found += _within(blob.text, blob.start, blob.end, rules, depth)
         expanded = decode.expand_inline(text)
         if expanded is not None:
-            found += _expanded(expanded[0], expanded[1], len(text), rules, depth)
+            found += _expanded(expanded, rules, depth)
     return found
 
 
@@ -115,12 +123,11 @@ def _within(inner: str, start: int, end: int, rules: RuleSet, depth: int) -> lis
     return found
 
 
-def _expanded(text: str, starts: list[int], length: int, rules: RuleSet, depth: int) -> list[_Raw]:
+def _expanded(view: View, rules: RuleSet, depth: int) -> list[_Raw]:
     found = []
-    for item in _scan_part(text, rules, depth + 1):
-        start = starts[item.start] if item.start < len(starts) else length
-        end = starts[item.end] if item.end < len(starts) else length
-        found.append(item._replace(start=start, end=max(start, end), how=item.how or "encoded"))
+    for item in _scan_part(view.text, rules, depth + 1):
+        start, end = view.span(item.start, item.end)
+        found.append(item._replace(start=start, end=end, how=item.how or "encoded"))
     return found
 
 
@@ -128,56 +135,82 @@ def _scan_view(view: View, rules: RuleSet) -> list[_Raw]:
     text = view.text
     found: list[_Raw] = []
     opened = rules.gates.open(text)
+    hits = _hits(text, rules, opened)
+    weighed = weigh(text, hits, rules.evidence, rules.less)
+    cut = passages(text, weighed)
+    sounds = rules.tone.read(text)
     for shape in rules.shapes:
         if shape.gate and opened.isdisjoint(shape.gate):
             continue
         for match in shape.pattern.finditer(text):
             if shape.inside is not None and shape.inside.search(match[0]) is None:
                 continue
-            start, end = view.span(match.start(), match.end())
-            found.append(_Raw(shape.id, shape.severity, start, end, "en"))
-    hits = _hits(text, rules, opened)
-    weighed = weigh(text, hits, rules.evidence, rules.less)
-    parts = sentences(text, weighed)
-    heard = _heard(text, parts, rules)
+            severity = _shown(
+                shape.severity, _heard(cut, sounds, match.start()) - rules.tone.review
+            )
+            found.append(_Raw(shape.id, severity, *view.span(*match.span()), "en"))
     for judged in weighed.verdicts:
-        score = judged.score
-        if score < WARN:
+        if judged.score < WARN:
             continue
-        sound = heard.get(weighed.clusters[judged.cluster].clause, 0.0)
-        if sound < _CALM and score < _DOUBTFUL:
-            score = WARN
-        elif sound < 0 and score < _CERTAIN:
-            score = min(score, BLOCK - 0.1)
-        severity: Severity = "block" if score >= BLOCK else "review" if score >= REVIEW else "warn"
+        sound = _heard(cut, sounds, judged.start) - rules.tone.review
+        severity = _ruled(judged.rule.id, judged.score, sound)
         start, end = view.span(judged.start, judged.end)
         found.append(_Raw(judged.rule.id, severity, start, end, judged.lang))
-    for start, end, sounds in _toned(text, parts, heard, rules):
+    for start, end, severity in _toned(cut, sounds, rules):
         lang = _language(text, start, end)
-        found.append(_Raw(TONE_ID, sounds, *view.span(start, end), lang))
+        found.append(_Raw(TONE_ID, severity, *view.span(start, end), lang))
     return found
 
 
-def _heard(text: str, parts: Sequence[Sentence], rules: RuleSet) -> dict[int, float]:
-    """Tone per clause; the key -1 is the whole of a short note."""
-    return {
-        clause: rules.tone.judge(text[start:end], concepts, strength)
-        for clause, start, end, concepts, strength in parts
-    }
+def _ruled(rule_id: str, score: float, sound: float) -> Severity:
+    """How grave a rule's verdict is, where it stands; ``sound`` is zero where tone alone would hold the note."""
+    calm = sound < _CALM and score < _SURE
+    if (calm or (sound < 0 and score < _FIRM)) and rule_id != _NEVER_CALMED:
+        return "warn"
+    if score >= BLOCK and (sound >= 0 or score >= _CERTAIN):
+        return "block"
+    return "review" if score >= REVIEW else "warn"
+
+
+def _shown(severity: Severity, sound: float) -> Severity:
+    """How grave the shape of an attack is, where it stands: a lesson or a filter's own test shows one, too."""
+    if severity == "block" and sound < 0:
+        return "review"
+    return "warn" if severity == "review" and sound < _LESSON else severity
+
+
+def _score(part: Part, sounds: Sounds) -> float:
+    return sounds.score(part.start, part.end, part.concepts, part.strength)
+
+
+def _heard(cut: Sequence[Passage], sounds: Sounds, place: int) -> float:
+    """How bad the passage around ``place`` sounds, or the clause if that sounds worse."""
+    for passage in cut:
+        if place < passage.whole.end:
+            clauses = passage.clauses.values() if len(passage.clauses) > 1 else ()
+            inside = [part for part in clauses if part.start <= place < part.end]
+            return max(_score(part, sounds) for part in (passage.whole, *inside))
+    return 0.0
 
 
 def _toned(
-    text: str, parts: Sequence[Sentence], heard: dict[int, float], rules: RuleSet
+    cut: Sequence[Passage], sounds: Sounds, rules: RuleSet
 ) -> list[tuple[int, int, Severity]]:
-    """Sentences that sound like an attack although no rule says so."""
+    """Passages and clauses that sound like an attack although no rule says so."""
     found: list[tuple[int, int, Severity]] = []
-    for clause, start, end, _, strength in parts:
-        score = heard[clause]
-        if strength >= REVIEW or score < rules.tone.warn:
+    for passage in cut:
+        if passage.whole.strength >= REVIEW:
             continue
-        last = start + len(text[start:end].rstrip())
-        first = last - len(text[start:last].lstrip())
-        found.append((first, last, "review" if score >= rules.tone.review else "warn"))
+        parts = [(passage.whole, 0.0)]
+        if len(passage.clauses) > 1:
+            parts += [
+                (part, ALONE) for part in passage.clauses.values() if len(part.concepts) >= _TELLING
+            ]
+        score, part = max(
+            ((_score(part, sounds) - less, part) for part, less in parts), key=lambda one: one[0]
+        )
+        if score >= rules.tone.warn:
+            found.append((part.start, part.end, "review" if score >= rules.tone.review else "warn"))
     return found
 
 

@@ -154,7 +154,7 @@ def _candidates(corpus: Corpus, node: Node, filters: Filters) -> Candidates:
     by_time = filters.sort != "relevance"
     strong = without_weak(node)
     found = find(corpus, strong, by_time=by_time)
-    if not found.rows and strong != node:
+    if not found.rows and strong != node and not corpus.condition.narrow:
         strong = node
         found = find(corpus, strong, by_time=by_time)
     if (

@@ -1,47 +1,32 @@
-"""Catch rates on the third of the hand-written notes that was kept aside while rules, words and weights were made.
+"""Catch rates on the hand-written notes that were kept aside while rules, words and weights were made.
 
-Hold for review counts as caught. The bounds are what the scan reached when this was written, less one or two notes;
-the aims of the issue stand beside them where they are higher.
-
-The last three batches are counted apart as "mirrored": their hostile notes have no telltale phrase at all, and honest
-notes repeat them nearly word for word. They are the hardest the scan is measured on.
+Hold for review counts as caught. The bounds are what the scan reached when this was written, less a few notes; the aims
+of the issue stand beside them where they are higher. A batch is counted apart as "mirrored" where its honest notes
+repeat the hostile ones nearly word for word and none of these has a telltale phrase: the hardest there are.
 """
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from pathlib import Path
 
 import pytest
+from tests.data.threats.corpus import Note, disguised, notes
 
 from hermes_memory_core.safety.threats import scan, verdict
 
-CORPORA = Path(__file__).parent.parent.parent / "data" / "threats"
 MIRRORED = ("ninth", "tenth", "eleventh")
-Row = dict[str, str]
 
 
-def _rows(split: str) -> list[Row]:
-    rows = []
-    for path in sorted(CORPORA.glob("*.jsonl")):
-        lines = path.read_text(encoding="utf-8").splitlines()
-        rows += [json.loads(line) | {"batch": path.stem} for line in lines]
-    return [row for row in rows if row["split"] == split]
-
-
-def _group(row: Row) -> tuple[str, str]:
+def _group(row: Note) -> tuple[str, str]:
     lang = row["lang"] if row["lang"] in ("en", "zh") else "other"
     kind = "paraphrase" if row["kind"] == "buried" else row["kind"]
-    if kind == "paraphrase" and row["batch"] in MIRRORED:
-        kind = "mirrored"
-    return lang, kind
+    return lang, f"mirrored {kind}" if row["batch"] in MIRRORED else kind
 
 
 @pytest.fixture(scope="module")
 def outcomes() -> dict[tuple[str, str], list[str]]:
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for row in _rows("held"):
+    for row in notes("held") + disguised("held"):
         found[_group(row)].append(verdict(scan(row["text"])))
     return found
 
@@ -82,7 +67,7 @@ def test_honest_notes_kept_aside_pass(outcomes: dict[tuple[str, str], list[str]]
 
 def test_corpora_are_as_large_as_asked() -> None:
     counts: dict[tuple[str, str], int] = defaultdict(int)
-    for row in _rows("dev") + _rows("held"):
+    for row in [row for split in ("dev", "held") for row in notes(split) + disguised(split)]:
         counts[row["lang"], "hostile" if row["label"] == "hostile" else "benign"] += (
             row["kind"] != "obfuscated"
         )
