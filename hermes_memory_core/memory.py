@@ -15,8 +15,8 @@ from hermes_memory_core.config import LoadedConfig, Secrets, load_settings
 from hermes_memory_core.engine import status as status_page
 from hermes_memory_core.engine import transfer
 from hermes_memory_core.engine.arguments import checked_id, one_of, word
-from hermes_memory_core.engine.forks import renew, renew_lock
 from hermes_memory_core.engine.moving import Moved
+from hermes_memory_core.engine.new_locks import renew, renew_lock
 from hermes_memory_core.engine.open_profile import OpenProfile
 from hermes_memory_core.engine.outbox import Outbox
 from hermes_memory_core.engine.scopes import scope_for

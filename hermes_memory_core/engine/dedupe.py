@@ -9,6 +9,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from hermes_memory_core.storage import memos
+
 MIN_CHARS = 12
 """Shorter lines (headings, "none", brackets) repeat for good reasons and are left alone."""
 _MARKS = re.compile(r"^(?:[-*•·–—>#\s]+|\(?\d{1,3}[.)]\s+)+")
@@ -26,6 +28,9 @@ def normalise(line: str) -> str:
 def lines_of(text: str) -> frozenset[str]:
     """The normalised lines of a text; kept, since a session asks for those of its frozen prompt every turn."""
     return frozenset(normalise(line) for line in text.splitlines())
+
+
+memos.register(lines_of.cache_clear)
 
 
 class LineFilter:

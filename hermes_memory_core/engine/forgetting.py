@@ -14,15 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from hermes_memory_core.engine import bytecheck
 from hermes_memory_core.engine.calls import Provider, describe
-from hermes_memory_core.engine.dedupe import lines_of
 from hermes_memory_core.engine.forget_files import Files
 from hermes_memory_core.engine.forget_runtime import RuntimeRows
-from hermes_memory_core.engine.recall import without_orders
-from hermes_memory_core.engine.runtime import dump_session
 from hermes_memory_core.errors import HermesMemoryError, ScopeRequired, UsageError
 from hermes_memory_core.plugins.discover import BUILT_IN_NAMES
-from hermes_memory_core.safety.redact.shapes import is_random
 from hermes_memory_core.safety.spellings import holder
+from hermes_memory_core.storage import memos
 from hermes_memory_core.types import ForgetReceipt, Scope
 from hermes_memory_core.types.moving import FORGET_LAYERS
 
@@ -34,8 +31,6 @@ FORGET_TIMEOUT_S = 120.0
 IN_FLIGHT_WAIT_S = 3.0
 """For deliveries under way when the outbox is emptied: what they carry arrives before the provider is asked."""
 
-_MEMOS = (without_orders, lines_of, dump_session, is_random)
-"""What this process keeps of texts it has lately seen."""
 _LAYER_OF = {"files": "notes", "sessions": "history", "skills": "skills"}
 
 Progress = Callable[[str], None]
@@ -47,7 +42,8 @@ def matcher(query: str) -> Callable[[str], bool]:
     Raises:
         UsageError: The query is blank: it would be in everything.
     """
-    if not isinstance(query, str) or not query.strip():
+    given: object = query
+    if not isinstance(given, str) or not query.strip():
         raise UsageError("Forget needs some text to look for; nothing was removed.")
     return holder(query.strip())
 
@@ -102,11 +98,13 @@ class Forgetting:
 
         A place that fails says so in its receipt and the others go on.
         """
-        receipts = [receipt for step in self._steps() for receipt in self._guarded(*step)]
-        if not self._dry_run:
-            receipts += self._look_at_bytes()
-            for memo in _MEMOS:
-                memo.cache_clear()
+        try:
+            receipts = [receipt for step in self._steps() for receipt in self._guarded(*step)]
+            if not self._dry_run:
+                receipts += self._look_at_bytes()
+        finally:
+            if not self._dry_run:
+                memos.clear_all()
         return [one for one in receipts if one.matched or one.removed or one.reason]
 
     def _steps(self) -> Iterator[tuple[str, str, Callable[[], Sequence[ForgetReceipt]]]]:

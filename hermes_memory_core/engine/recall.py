@@ -18,6 +18,7 @@ from hermes_memory_core.engine.dedupe import LineFilter
 from hermes_memory_core.engine.fence import fence, remove_tags, strip_fences
 from hermes_memory_core.engine.pool import Job
 from hermes_memory_core.engine.spill import Spill, SpillSettings
+from hermes_memory_core.storage import memos
 from hermes_memory_core.types import Recall, RecallReport, RecallState, SessionInfo
 
 logger = logging.getLogger(__name__)
@@ -260,6 +261,9 @@ def without_orders(text: str) -> str:
             lines[number] = REMOVED
         position = end + 1
     return "\n".join(line for i, line in enumerate(lines) if i == 0 or line != lines[i - 1])
+
+
+memos.register(without_orders.cache_clear)
 
 
 def _title(found: _Found, age_s: float) -> str:

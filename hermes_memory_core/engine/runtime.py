@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hermes_memory_core.errors import StoreError
-from hermes_memory_core.storage import forks
+from hermes_memory_core.storage import forks, memos
 from hermes_memory_core.storage.migrations import migrate
 from hermes_memory_core.storage.sqlite import connect, transaction, translate_sqlite_errors
 from hermes_memory_core.types import Scope, SessionInfo
@@ -186,6 +186,7 @@ class Runtime:
     def after_fork_in_parent(self) -> None:
         """The parent goes on; the connection opens again on use."""
         if self._held:
+            self._held = False
             self._lock.release()
 
     def after_fork_in_child(self) -> None:
@@ -244,6 +245,9 @@ def _birth(pid: int) -> str:
 def dump_session(session: SessionInfo) -> str:
     """A session as stored in a row."""
     return json.dumps(asdict(session), ensure_ascii=False, separators=(",", ":"))
+
+
+memos.register(dump_session.cache_clear)
 
 
 def load_session(text: str) -> SessionInfo:

@@ -9,7 +9,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -66,6 +66,7 @@ class _Job:
     turns: list[Turn]
     """One, or both that a name may come from when the second was saved before naming began."""
     named: Callable[[str], None]
+    since: float
 
 
 class AutoTitles:
@@ -116,11 +117,9 @@ class AutoTitles:
                 return False
             job = self._jobs.get(session.lineage)
             if job is not None:
-                if job not in self._queue:
-                    return False
-                job.turns.append(turn)
+                job.turns.append(turn)  # looked at again when this was a greeting so far
                 return True
-            job = _Job(session, [turn], named)
+            job = _Job(session, [turn], named, self._last_turn)
             self._jobs[session.lineage] = job
             self._queue.append(job)
             if self._workers < (1 if self._asker is None else IN_FLIGHT):
@@ -178,7 +177,7 @@ class AutoTitles:
             left = list(self._jobs.values())
         with self._writing:
             for job in left:
-                self._write(job, self._plain(job)[1])
+                self._write(job, self._plain(job.turns)[1])
                 self._done(job)
 
     # ------------------------------------------------------------ in the background
@@ -200,10 +199,9 @@ class AutoTitles:
 
     def _await_pause(self) -> None:
         """Until no turn was saved for ``PAUSE_S``, or somebody waits; the caller holds ``_lock``."""
-        end = time.monotonic() + LONGEST_PAUSE_S
         while self._queue and not (self._waiters or self._closed):
-            now = time.monotonic()
-            left = min(self._last_turn + PAUSE_S, end) - now
+            end = self._queue[0].since + LONGEST_PAUSE_S
+            left = min(self._last_turn + PAUSE_S, end) - time.monotonic()
             if left <= 0:
                 return
             self._pause.wait(left)
@@ -211,39 +209,44 @@ class AutoTitles:
     def _run(self, job: _Job) -> None:
         if not self._is_wanted(job):
             return
+        seen, over = len(job.turns), False
         try:
-            turn, plain = self._plain(job)
+            turn, plain = self._plain(job.turns[:seen])
             if plain is None and turn.number < LAST_TURN:
                 return  # a greeting so far: the next turn says what it is about
+            over = True
             title = self._from_model(turn) or plain
             with self._writing:  # after close the store's files are let go
                 if self._is_wanted(job):
                     self._write(job, title)
         finally:
-            self._done(job)
+            self._done(job, over or len(job.turns) == seen)
 
     def _is_wanted(self, job: _Job) -> bool:
         with self._lock:
             return self._jobs.get(job.session.lineage) is job
 
-    def _done(self, job: _Job) -> None:
+    def _done(self, job: _Job, over: bool = True) -> None:
         with self._lock:
             if self._jobs.get(job.session.lineage) is job:
-                del self._jobs[job.session.lineage]
+                if over or self._closed:
+                    del self._jobs[job.session.lineage]
+                else:
+                    self._queue.append(job)  # the second turn came meanwhile
             self._idle.notify_all()
 
-    def _plain(self, job: _Job) -> tuple[Turn, str | None]:
+    def _plain(self, turns: Sequence[Turn]) -> tuple[Turn, str | None]:
         """The turn a name comes from, and the name without a model.
 
         A second turn of no matter of its own is named after its answer.
         """
         from hermes_memory_core.learning.extract import extract_title
 
-        for turn in job.turns:
+        for turn in turns:
             found = self._checked(extract_title(turn.user))
             if found is not None:
                 return turn, found
-        turn = job.turns[-1]
+        turn = turns[-1]
         if turn.number < LAST_TURN:
             return turn, None
         return turn, self._checked(extract_title(turn.assistant))

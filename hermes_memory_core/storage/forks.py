@@ -1,4 +1,4 @@
-"""What a process that forks must let go of first: open databases and files, one registry for all of them.
+"""What a process that forks must let go of first: open databases and files, in one registry.
 
 A child that inherits a connection believes it holds locks which only its parent has; either of them can then take the
 write-ahead log away under the other.
@@ -6,10 +6,13 @@ write-ahead log away under the other.
 
 from __future__ import annotations
 
+import logging
 import os
 import weakref
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any, Final, Protocol, TypeVar
+
+logger = logging.getLogger(__name__)
 
 
 class Holder(Protocol):
@@ -26,6 +29,7 @@ class Holder(Protocol):
 
 
 _HOLDERS: Final[weakref.WeakSet[Any]] = weakref.WeakSet()
+_ASKED: Final[list[Any]] = []
 _ABANDONED: Final[list[Any]] = []
 _Kind = TypeVar("_Kind")
 
@@ -45,17 +49,29 @@ def abandon(connection: Any) -> None:
     _ABANDONED.append(connection)
 
 
-def _each(action: str) -> Callable[[], None]:
-    def run() -> None:
-        for holder in list(_HOLDERS):
+def _all(action: str, holders: Sequence[Any]) -> None:
+    """Call ``action`` of each. A fork goes on whatever one of them says."""
+    for holder in holders:
+        try:
             getattr(holder, action)()
+        except Exception:
+            logger.exception("%s of %r failed", action, holder)
 
-    return run
+
+def _before() -> None:
+    _ASKED[:] = list(_HOLDERS)
+    _all("before_fork", _ASKED)
+
+
+def _in_parent() -> None:
+    _all("after_fork_in_parent", _ASKED)
+    _ASKED.clear()
+
+
+def _in_child() -> None:
+    _all("after_fork_in_child", _ASKED)
+    _ASKED.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_each("before_fork"),
-        after_in_parent=_each("after_fork_in_parent"),
-        after_in_child=_each("after_fork_in_child"),
-    )
+    os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from hermes_memory_core.safety.lines import shorten
+from hermes_memory_core.storage import memos
 from hermes_memory_core.types import Finding, Target
 from hermes_memory_files.document import FILE_NAMES, note_id
 
@@ -25,6 +26,9 @@ _INSIDE_CHARS = 100
 # and no lock: a lock held by another thread would stay held in a forked child.
 _VERDICTS: dict[str, tuple[Finding, ...]] = {}
 _TOGETHER: dict[tuple[str, ...], tuple[tuple[Finding, ...], ...]] = {}
+
+memos.register(_VERDICTS.clear)
+memos.register(_TOGETHER.clear)
 
 
 class Screen:

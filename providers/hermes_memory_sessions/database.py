@@ -166,6 +166,7 @@ class Database:
     def after_fork_in_parent(self) -> None:
         """The parent goes on; connections open again on use."""
         mutex, pool = self._held
+        self._held = (False, False)
         if pool:
             self._pool.release()
         if mutex:

@@ -103,6 +103,7 @@ class Indexer:
     def put(self, lines: Sequence[Written]) -> None:
         """Queue lines that are on the disk. Waits while the queue is full, never because indexing failed."""
         with self._state:
+            idle = not self._queue
             if self.failure is not None or len(self._queue) >= 2 * QUEUE:
                 for line in lines:
                     self._mark(line.name, line.session_id)
@@ -110,7 +111,7 @@ class Indexer:
                 self._queue.extend(lines)
             self._put_at = time.monotonic()
             self._start()
-            if len(self._queue) >= QUEUE // 2:
+            if idle or len(self._queue) >= QUEUE // 2:
                 self._state.notify_all()
             deadline = time.monotonic() + STALL_S
             while len(self._queue) > QUEUE and self.failure is None and time.monotonic() < deadline:
@@ -121,6 +122,7 @@ class Indexer:
         with self._state:
             self._mark(name, session_id)
             self._start()
+            self._state.notify_all()
 
     def _mark(self, name: str, session_id: str) -> None:
         # a new object each time: a file marked again while it is being read stays marked

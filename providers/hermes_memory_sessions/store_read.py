@@ -71,10 +71,7 @@ class ReadMixin(StoreBase):
             ScopeRequired: Isolation is on and no scope was named.
             StoreError: The database cannot be read; the hint names the command that mends it.
         """
-        if not isinstance(query, str):
-            raise UsageError(f"A query is text, not {type(query).__name__}.")
-        if not (isinstance(limit, int) and isinstance(offset, int)):
-            raise UsageError("limit and offset are whole numbers of messages.")
+        _check(query, limit, offset)
         filters = search.Filters(
             source=source,
             role=role,
@@ -402,3 +399,10 @@ class ReadMixin(StoreBase):
         numbers["unreadable_lines"] = self.indexer.skipped
         numbers["torn_lines"] = self.torn
         return numbers
+
+
+def _check(query: object, *numbers: object) -> None:
+    if not isinstance(query, str):
+        raise UsageError(f"A query is text, not {type(query).__name__}.")
+    if not all(isinstance(number, int) for number in numbers):
+        raise UsageError("limit and offset are whole numbers of messages.")

@@ -197,9 +197,7 @@ class WriteMixin(StoreBase):
     ) -> int:
         """Store one message outside a turn; its id, stable over rebuild. Creates unknown sessions.
 
-        Args:
-            content: Text; "" for a message of tool calls alone.
-            timestamp: Epoch seconds; None means now.
+        ``content`` is text, "" (or None) for a message of tool calls alone; ``timestamp`` is epoch seconds, None for now.
 
         Raises:
             UsageError: The content is no text, or the timestamp no number; nothing was stored.

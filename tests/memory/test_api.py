@@ -313,6 +313,6 @@ def test_several_profiles_in_one_process(home):
 )
 def test_what_is_no_text_is_a_clear_error_and_nothing_is_stored(home, use):
     with Memory.open(home) as memory:
-        with pytest.raises(HermesMemoryError, match="text|number|nothing"):
+        with pytest.raises(HermesMemoryError, match=r"text|number|nothing"):
             use(memory)
         assert memory.history.sessions() == []

@@ -10,6 +10,7 @@ from enum import IntEnum
 from functools import lru_cache
 
 from hermes_memory_core.safety.redact.shapes import word_list
+from hermes_memory_core.storage import memos
 
 
 class Secrecy(IntEnum):
@@ -128,3 +129,6 @@ def secrecy_of(name: str) -> Secrecy:
     if short in {"sig", "signature", "webhook", "webhook url", "otp", "nonce"}:
         return Secrecy.WEAK
     return Secrecy.NONE
+
+
+memos.register(secrecy_of.cache_clear)

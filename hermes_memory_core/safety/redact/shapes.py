@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from hermes_memory_core.storage import memos
+
 
 def word_list(words: str) -> tuple[str, ...]:
     """Split a list of words kept as one text; easier to read and to sort than many literals."""
@@ -202,3 +204,6 @@ def is_random(value: str) -> bool:
     if rate >= 0.1:
         return wordy < 0.46
     return pairs >= 7 and wordy < 0.36 and (size >= 16 or rate > 0)
+
+
+memos.register(is_random.cache_clear)

@@ -108,7 +108,9 @@ def expand_inline(text: str) -> View | None:
     position = 0
     for match in _INLINE.finditer(text):
         plain = _unescape(match.group())
-        if plain is None or plain == match.group() or "\ufffd" in plain:
+        if plain is None or plain == match.group():
+            continue
+        if 2 * plain.count("\ufffd") > len(plain):
             continue  # no escape: a path such as backup\2024
         first = match.start() if first < 0 else first
         pieces.append(text[position : match.start()])

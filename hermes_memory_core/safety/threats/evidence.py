@@ -37,10 +37,11 @@ ACTIONS = frozenset(
         "valid",
     ]
 )
-# A clause ends at sentence punctuation, at a blank line and before a list item; a single line break is only wrapping.
+# A clause ends at sentence punctuation, after a closing bracket ("[SAFE] ignore …"), at a blank line and before a list
+# item; a single line break is only wrapping.
 # Written so that every match starts with a character of one set, which the regex engine looks for quickly.
 _BOUNDARY = re.compile(
-    r"[.!?。\n](?:(?<=[.!?])(?=\s|$|[^\x00-\x7f])|(?<=。)|(?<=\n)(?=\s*(?:\n|[-*#>•]|\d+[.)])))"
+    r"[.!?。\n\]](?:(?<=[.!?])(?=\s|$|[^\x00-\x7f])|(?<=。)|(?<=\n)(?=[^\S\n]*(?:\n|[-*#>•]|\d+[.)]))|(?<=\])(?=\s))"
 )
 _QUOTED = re.compile(
     r"\"[^\"\n]{3,400}\"|“[^”\n]{3,400}”|「[^」\n]{3,400}」|『[^』\n]{3,400}』|«[^»\n]{3,400}»"

@@ -20,6 +20,7 @@ from hermes_memory_core.safety.threats.evidence import EvidenceRule
 from hermes_memory_core.safety.threats.gates import Gates
 from hermes_memory_core.safety.threats.lexicon import VARIANTS, Lexicon
 from hermes_memory_core.safety.threats.tone import Tone
+from hermes_memory_core.storage import memos
 from hermes_memory_core.types import Severity
 
 LANGUAGES = ("en", "zh", "ja", "ko", "es", "de", "fr", "ru", "pt", "ar")
@@ -217,6 +218,9 @@ def _default() -> RuleSet:
         reasons=reasons,
         variants=tables["variants"],
     )
+
+
+memos.register(_default.cache_clear)  # its word lists remember the words they were asked for
 
 
 def _evidence_rule(raw: Mapping[str, Any]) -> EvidenceRule:

@@ -7,7 +7,8 @@ What counts as evidence is data (``tables/``); how disguises are undone lives in
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from hermes_memory_core.safety.threats import decode, disguise, invisible
@@ -16,21 +17,27 @@ from hermes_memory_core.safety.threats.fold import View, disguised_words, fold
 from hermes_memory_core.safety.threats.lexicon import Hit
 from hermes_memory_core.safety.threats.passages import Part, Passage, passages
 from hermes_memory_core.safety.threats.rules import RuleSet
-from hermes_memory_core.safety.threats.tone import Sounds
+from hermes_memory_core.safety.threats.tone import SIGNS, Sounds, Tone
 from hermes_memory_core.types import Finding, Severity
 
 TONE_ID = "suspicious_wording"
 BLOCK, REVIEW, WARN = 4.4, 2.5, 1.8
-# A rule yields to a sentence that sounds harmless, a weak rule (below _FIRM) to one that sounds the least bit so; and only
-# a sentence that sounds like an attack, or overwhelming evidence, is blocked outright rather than held for a person.
-# Counted on the labelled notes: below these borders honest notes outnumber hostile ones or come close.
-_FIRM, _SURE, _CERTAIN, _CALM = 3.4, 5.5, 7.0, -1.0
-_LESSON = -2.0
-_NEVER_CALMED = "stock_phrase"
-ALONE = 1.0
-"""By how much a clause must sound worse than a whole passage would: out of its context it says less."""
+# A weak rule yields to a passage that sounds harmless, the more so the weaker it is; and only a passage that sounds like an
+# attack, or overwhelming evidence, is blocked outright rather than held for a person.
+_CERTAIN = 7.0
+_LESSON = -3.0
+_MOST_CALM = 1.4
+"""By how much a rule's score is lowered at most."""
+_NEAR = 120
+"""Characters to either side of a finding in which words speak for or against it."""
+_FEW_LETTERS, _FEW_SIGNS = 48, 16
+"""A passage of fewer characters is too little to hold a note for its tone, and to overrule a rule by it."""
+ALONE = 0.5
+"""By how much a part of a passage must sound worse than the whole would: out of its context it says less."""
 _TELLING = 3
 """Concepts in a clause that is judged by itself; nearly all hostile notes have more."""
+_REACH_LETTERS, _REACH_SIGNS = 120, 40
+"""Characters of the parts that a longer clause is judged by, too."""
 _HAN = re.compile("[\u4e00-\u9fff]")
 WINDOW, OVERLAP = 65_536, 2_048
 _DEPTH = 3
@@ -134,42 +141,41 @@ def _expanded(view: View, rules: RuleSet, depth: int) -> list[_Raw]:
 def _scan_view(view: View, rules: RuleSet) -> list[_Raw]:
     text = view.text
     found: list[_Raw] = []
+    held: list[int] = []
     opened = rules.gates.open(text)
     hits = _hits(text, rules, opened)
     weighed = weigh(text, hits, rules.evidence, rules.less)
-    cut = passages(text, weighed)
-    sounds = rules.tone.read(text)
+    hearing = _Hearing(passages(text, weighed), rules.tone.read(text), rules.tone)
     for shape in rules.shapes:
         if shape.gate and opened.isdisjoint(shape.gate):
             continue
         for match in shape.pattern.finditer(text):
             if shape.inside is not None and shape.inside.search(match[0]) is None:
                 continue
-            severity = _shown(
-                shape.severity, _heard(cut, sounds, match.start()) - rules.tone.review
-            )
+            severity = _shown(shape.severity, hearing.around(*match.span()))
             found.append(_Raw(shape.id, severity, *view.span(*match.span()), "en"))
     for judged in weighed.verdicts:
         if judged.score < WARN:
             continue
-        sound = _heard(cut, sounds, judged.start) - rules.tone.review
-        severity = _ruled(judged.rule.id, judged.score, sound)
+        severity = _ruled(judged.score, hearing.around(judged.start, judged.end))
+        if severity != "warn" and judged.rule.id not in rules.off:
+            held.append(judged.start)
         start, end = view.span(judged.start, judged.end)
         found.append(_Raw(judged.rule.id, severity, start, end, judged.lang))
-    for start, end, severity in _toned(cut, sounds, rules):
-        lang = _language(text, start, end)
-        found.append(_Raw(TONE_ID, severity, *view.span(start, end), lang))
+    held.sort()
+    for part, severity in hearing.loud():
+        if severity == "review" and bisect_left(held, part.start) < bisect_left(held, part.end):
+            continue  # a rule says better why
+        lang = _language(text, part.start, part.end)
+        found.append(_Raw(TONE_ID, severity, *view.span(part.start, part.end), lang))
     return found
 
 
-def _ruled(rule_id: str, score: float, sound: float) -> Severity:
+def _ruled(score: float, sound: float) -> Severity:
     """How grave a rule's verdict is, where it stands; ``sound`` is zero where tone alone would hold the note."""
-    calm = sound < _CALM and score < _SURE
-    if (calm or (sound < 0 and score < _FIRM)) and rule_id != _NEVER_CALMED:
-        return "warn"
-    if score >= BLOCK and (sound >= 0 or score >= _CERTAIN):
-        return "block"
-    return "review" if score >= REVIEW else "warn"
+    if score >= BLOCK:  # whatever stands around it: calm words beside an attack are cheap
+        return "block" if sound >= 0 or score >= _CERTAIN else "review"
+    return "review" if score + max(min(sound, 0.0), -_MOST_CALM) >= REVIEW else "warn"
 
 
 def _shown(severity: Severity, sound: float) -> Severity:
@@ -179,39 +185,71 @@ def _shown(severity: Severity, sound: float) -> Severity:
     return "warn" if severity == "review" and sound < _LESSON else severity
 
 
-def _score(part: Part, sounds: Sounds) -> float:
-    return sounds.score(part.start, part.end, part.concepts, part.strength)
+class _Hearing:
+    """How the passages of a text sound. Zero is where tone alone would hold the note."""
 
+    def __init__(self, cut: Sequence[Passage], sounds: Sounds, tone: Tone) -> None:
+        self._cut = cut
+        self._sounds = sounds
+        self._tone = tone
+        self._ends = [passage.whole.end for passage in cut]
 
-def _heard(cut: Sequence[Passage], sounds: Sounds, place: int) -> float:
-    """How bad the passage around ``place`` sounds, or the clause if that sounds worse."""
-    for passage in cut:
-        if place < passage.whole.end:
-            clauses = passage.clauses.values() if len(passage.clauses) > 1 else ()
-            inside = [part for part in clauses if part.start <= place < part.end]
-            return max(_score(part, sounds) for part in (passage.whole, *inside))
-    return 0.0
-
-
-def _toned(
-    cut: Sequence[Passage], sounds: Sounds, rules: RuleSet
-) -> list[tuple[int, int, Severity]]:
-    """Passages and clauses that sound like an attack although no rule says so."""
-    found: list[tuple[int, int, Severity]] = []
-    for passage in cut:
-        if passage.whole.strength >= REVIEW:
-            continue
-        parts = [(passage.whole, 0.0)]
-        if len(passage.clauses) > 1:
-            parts += [
-                (part, ALONE) for part in passage.clauses.values() if len(part.concepts) >= _TELLING
-            ]
-        score, part = max(
-            ((_score(part, sounds) - less, part) for part, less in parts), key=lambda one: one[0]
+    def around(self, start: int, end: int) -> float:
+        """How bad it sounds around a finding, no further off than words have to do with it."""
+        index = bisect_right(self._ends, start)
+        if index == len(self._cut):
+            return 0.0
+        whole, clauses = self._cut[index]
+        language = self._language(whole)
+        if whole.end - whole.start < (_FEW_SIGNS if language in SIGNS else _FEW_LETTERS):
+            return 0.0
+        low, high = start - _NEAR, max(end, start) + _NEAR
+        return max(
+            self._score(
+                part._replace(start=max(part.start, low), end=min(part.end, high)), language
+            )
+            for part in (whole, *clauses)
+            if part.start <= start < part.end
         )
-        if score >= rules.tone.warn:
-            found.append((part.start, part.end, "review" if score >= rules.tone.review else "warn"))
-    return found
+
+    def scores(self) -> Iterator[tuple[float, Part, bool]]:
+        """Per passage the highest score, whose it is (the whole's, a clause's, a part's), and whether that is enough text."""
+        for whole, clauses in self._cut:
+            language = self._language(whole)
+            by_signs = language in SIGNS
+            best, loudest = self._score(whole, language), whole
+            for part in _alone(clauses, _REACH_SIGNS if by_signs else _REACH_LETTERS):
+                score = self._score(part, language) - ALONE
+                if score > best:
+                    best, loudest = score, part
+            enough = loudest.end - loudest.start >= (_FEW_SIGNS if by_signs else _FEW_LETTERS)
+            yield best, loudest, enough
+
+    def loud(self) -> Iterator[tuple[Part, Severity]]:
+        """Passages and parts of them that sound like an attack."""
+        for score, part, enough in self.scores():
+            if score >= self._tone.warn - self._tone.review:
+                yield part, "review" if score >= 0 and enough else "warn"
+
+    def _score(self, part: Part, language: str) -> float:
+        return self._sounds.score(*part, language) - self._tone.review
+
+    def _language(self, part: Part) -> str:
+        return self._sounds.language(part.start, part.end)
+
+
+def _alone(clauses: Sequence[Part], reach: int) -> Iterator[Part]:
+    """Clauses, and what lies within reach of each other in long ones: other words would dilute what stands there."""
+    for clause in clauses:
+        if len(clause.concepts) < _TELLING:
+            continue
+        start, end = clause.start, clause.end
+        if len(clauses) > 1:
+            yield clause
+        if end - start > reach + reach // 4:
+            for at in range(start, end - reach // 2, reach // 2):
+                stop = min(at + reach, end)
+                yield clause._replace(start=max(start, stop - reach), end=stop)
 
 
 def _language(text: str, start: int, end: int) -> str:

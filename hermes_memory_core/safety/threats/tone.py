@@ -21,7 +21,12 @@ _HAS_SIGNS = re.compile(f"[{_SIGNS}]")
 _SIGN_RUN = re.compile(f"[{_SIGNS}]+")
 _WORD = re.compile(rf"[^\W\d_{_SIGNS}]+")
 _PLAIN_WORD = re.compile("[a-z]+")
-_ADDRESS = re.compile(r"(?<![a-z0-9_+-])[a-z0-9_+-]++(?:://|@|\.(?=[a-z0-9]))[!-~]*")
+_LABEL = "[a-z0-9][a-z0-9_-]*+"
+_ADDRESS = re.compile(
+    r"(?<![a-z0-9_.+-])(?:[a-z][a-z0-9+-]*+://[!-~]*|[a-z0-9_+-]++(?:\.[a-z0-9_+-]++)*+@[a-z0-9_.-]*"
+    rf"|[a-z0-9_-]++(?:\.{_LABEL}){{1,3}}(?!\.?[a-z0-9])(?:/[!-~]*)?)"
+)
+"""URLs, e-mail addresses, hosts and file names of up to four labels; more dots in a row are words in disguise."""
 _STEM = 5
 _USUAL = 16.0
 _STEPS = (1.0, 1.8, 2.5, 3.4)
@@ -36,7 +41,7 @@ class Tone:
     Args:
         weights: Name → weight. Names are words, their beginnings as ``"begin*"``, ``"word_word"``, single characters
             and pairs of them (Han, kana, Hangul), concepts as ``"@name"`` and how far a rule got as ``"@rule2.5"``.
-        bias: Added to every sum, by the language of the text (see `language`).
+        bias: Added to every sum, by language (see `Sounds.language`).
         review: Log-odds from which on a text is held for a person.
         warn: Log-odds from which on it is mentioned.
     """
@@ -115,7 +120,7 @@ class _Pairs(AtPairs["float | None"]):
 class Sounds:
     """What a text sounds like, part by part."""
 
-    __slots__ = ("_beside", "_pairs", "_signs", "_starts", "_tone", "_words", "language")
+    __slots__ = ("_beside", "_markers", "_pairs", "_signs", "_starts", "_text", "_tone", "_words")
 
     def __init__(self, tone: Tone, text: str) -> None:
         text = without_addresses(text)
@@ -123,18 +128,30 @@ class Sounds:
         matches = list((_PLAIN_WORD if plain else _WORD).finditer(text))
         words = [match[0] for match in matches]
         look = tone.weights.get
+        self._text = text
         self._tone = tone
         self._starts = [match.start() for match in matches]
         self._words = list(map(tone.words.__getitem__, words))
         self._beside = list(map(look, beside(words)))
+        self._markers = list(map(_FUNCTION_WORDS.get, words))
         self._signs: Sequence[float | None] = ()
         self._pairs: Sequence[float | None] = ()
         if not plain and _HAS_SIGNS.search(text):
             self._signs = list(map(tone.signs.__getitem__, text))
             self._pairs = tone.pairs.along(text)
-        self.language = language(text, words)
 
-    def score(self, start: int, end: int, concepts: Iterable[str], strength: float) -> float:
+    def language(self, start: int, end: int) -> str:
+        """Which bias holds for ``text[start:end]``: a guess from its letters and function words."""
+        found = script(self._text[start:end])
+        if found:
+            return found
+        first, last = bisect_left(self._starts, start), bisect_left(self._starts, end)
+        markers = list(filter(None, self._markers[first:last]))
+        return max(markers, key=markers.count) if markers else "en"
+
+    def score(
+        self, start: int, end: int, concepts: Iterable[str], strength: float, language: str
+    ) -> float:
         """Log-odds that ``text[start:end]`` is an attack.
 
         Args:
@@ -142,6 +159,7 @@ class Sounds:
             end: Where the part ends.
             concepts: Concepts the lexicon found in it, after negation.
             strength: Highest score of an evidence rule in it.
+            language: That of the passage it is in, see `language`.
         """
         first, last = bisect_left(self._starts, start), bisect_left(self._starts, end)
         tone = self._tone
@@ -153,7 +171,7 @@ class Sounds:
         found += filter(None, map(tone.concepts.get, concepts))
         if strength >= _STEPS[0]:
             found += filter(None, map(tone.concepts.get, steps(strength)))
-        return tone.bias[self.language] + scale(len(found)) * math.fsum(found)
+        return tone.bias[language] + scale(len(found)) * math.fsum(found)
 
 
 def features(text: str, concepts: Iterable[str], strength: float) -> list[Feature]:
@@ -186,24 +204,23 @@ _FUNCTION_WORDS = {
 }
 
 
-def language(text: str, words: Iterable[str]) -> str:
-    """Which bias holds for a folded text: a guess from its letters and function words, not to be relied on."""
-    if not text.isascii():
-        if _KANA.search(text):
-            return "ja"
-        if _HANGUL.search(text):
-            return "ko"
-        if _HAN.search(text):
-            return "zh"
-        if _ARABIC.search(text):
-            return "ar"
-        if _CYRILLIC.search(text):
-            return "ru"
-    counts: dict[str, int] = {}
-    for name in map(_FUNCTION_WORDS.get, words):
-        if name is not None:
-            counts[name] = counts.get(name, 0) + 1
-    return max(counts, key=counts.__getitem__, default="en")
+SIGNS = ("zh", "ja", "ko")
+"""Languages that say more with fewer characters."""
+
+
+def script(text: str) -> str:
+    """The language that a folded text's letters tell, "" for Latin ones; a foreign word or two changes nothing."""
+    if text.isascii() or 3 * len(text.encode("ascii", "ignore")) > 2 * len(text):
+        return ""
+    if _KANA.search(text):
+        return "ja"
+    if _HANGUL.search(text):
+        return "ko"
+    if _HAN.search(text):
+        return "zh"
+    if _ARABIC.search(text):
+        return "ar"
+    return "ru" if _CYRILLIC.search(text) else ""
 
 
 def without_addresses(text: str) -> str:

@@ -49,8 +49,8 @@ def judge(one: TermEvidence, texts: dict[int, str]) -> None:
     Korean puts blanks between words: a word of one or two syllables that begins inside another, or one syllable
     with more than a particle after it, is dropped where the word stands free in some other message.
     """
-    typed = one.term.text
-    word = fold(compatible(typed))
+    word = fold(compatible(one.term.text))
+    typed = one.term.typed or word
     korean = bool(_HANGUL.fullmatch(word)) and len(word) <= 2
     freedom = {
         id_: _freedom(word, typed, texts[id_][:_FAR])

@@ -112,7 +112,7 @@ def search(
         marker = _signs(parsed.literal)
     else:
         found = _found(corpus, parsed, filters, now, tz, weights)
-        marker = Marker(terms(parsed.node if not found else _strong(parsed.node)))
+        marker = Marker(terms(parsed.node if not found else without_weak(parsed.node)))
     if filters.sort != "relevance":
         found.sort(key=lambda one: (one.row.ts, one.row.id), reverse=filters.sort == "newest")
     page = found[filters.offset : filters.offset + min(filters.limit, MOST_HITS)]
@@ -145,16 +145,12 @@ def _found(
     return ranked
 
 
-def _strong(node: Node) -> Node:
-    return without_weak(node)
-
-
 def _candidates(corpus: Corpus, node: Node, filters: Filters) -> Candidates:
     """By the words that say something; by all of them when those are nowhere; wider when filters leave too few."""
     by_time = filters.sort != "relevance"
     strong = without_weak(node)
     found = find(corpus, strong, by_time=by_time)
-    if not found.rows and strong != node and not corpus.condition.narrow:
+    if not found.rows and strong != node and not _anywhere(corpus, strong):
         strong = node
         found = find(corpus, strong, by_time=by_time)
     if (
@@ -164,6 +160,11 @@ def _candidates(corpus: Corpus, node: Node, filters: Filters) -> Candidates:
     ):
         found = find(corpus, strong, by_time=by_time, prune=False)
     return found
+
+
+def _anywhere(corpus: Corpus, node: Node) -> bool:
+    """Whether any of the words stands in the store: then filters took the hits, and other words are no substitute."""
+    return any(corpus.count(fts.term(term), ALL_POSTINGS) for term in terms(node))
 
 
 def _strict(node: Node) -> bool:

@@ -345,13 +345,17 @@ def _whole(text: str) -> str:
 
 
 def _run_term(word: Word, typed: str, run: str) -> Term:
-    """The term of a word in ``run``, which is ``typed`` folded; folding keeps places unless a mark fell away."""
+    """The term of a word in ``run``, which is ``typed`` folded."""
     readings = [_run_tokens(tuple(pairs(text))) for text in (word.text, word.base) if text]
-    text = word.text
-    if len(run) == len(typed):
-        at = run.find(text)
-        text = typed[at : at + len(text)]
-    return Term(text, tuple(readings), prefix=len(text) == 1, weak=word.weak)
+    at = run.find(word.text)
+    written = typed[at : at + len(word.text)]
+    return Term(
+        word.text,
+        tuple(readings),
+        prefix=len(word.text) == 1,
+        weak=word.weak,
+        typed=written if fold(written) == word.text else "",
+    )
 
 
 def _prefix_term(group: list[Piece], lexeme: str) -> Term:

@@ -122,6 +122,8 @@ def _neighbours(corpus: Corpus, rows: Iterable[Row]) -> dict[tuple[int, int], Ro
         )
     ][:MOST_STRETCHES]
     # the session of a candidate has passed: only the message's own clauses are still open
+    if not stretches:
+        return found
     # always as many, so that the statement is prepared once
     stretches += [(0, 1, 0, "")] * (MOST_STRETCHES - len(stretches))
     rows_near = corpus.db.execute(
@@ -333,9 +335,9 @@ class Reasons:
     def of(self, row: Row) -> str:
         """Terms, neighbour, speaker, date: what the message was found by."""
         evidence = self.evidence
-        own = [one.term.text for one, where in evidence.own if row.id in where]
+        own = [one.term.typed or one.term.text for one, where in evidence.own if row.id in where]
         near = [
-            one.term.text
+            one.term.typed or one.term.text
             for (one, where), around in zip(evidence.own, evidence.near, strict=True)
             if row.id in around and row.id not in where
         ]

@@ -12,6 +12,7 @@ from functools import lru_cache
 from operator import add
 from typing import Final, NamedTuple
 
+from hermes_memory_core.storage import memos
 from hermes_memory_sessions import schema
 
 from .languages import guess
@@ -164,11 +165,22 @@ def word_tokens(raw: str, latin: str = "english") -> tuple[tuple[str, ...], tupl
     return (stem(folded, latin),), parts
 
 
+memos.register(word_tokens.cache_clear)
+
+
 def _word(raw: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return word_tokens.__wrapped__(raw) if raw[-1] not in "+#" else ((raw.lower(),), ())
 
 
 _known = Vocabulary(_word)
+
+
+def _forget_words() -> None:
+    global _known
+    _known = Vocabulary(_word)
+
+
+memos.register(_forget_words)
 
 
 def _apart(word: str) -> list[str]:

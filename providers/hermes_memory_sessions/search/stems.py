@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Final
 
+from hermes_memory_core.storage import memos
+
 from .irregular import FORMS
 from .patterns import lazy
 
@@ -49,6 +51,9 @@ def stem(word: str, latin: str = "english") -> str:
         if letters.match(word):
             return _stemmer(language)(word) or word
     return word
+
+
+memos.register(stem.cache_clear)
 
 
 @cache

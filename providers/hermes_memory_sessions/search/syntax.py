@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,7 +11,7 @@ class Term:
     """One thing to look for: a word, a word of several parts, a run of an unspaced script, or a phrase."""
 
     text: str
-    """As typed."""
+    """As typed, but for folding in scripts without spaces."""
     readings: tuple[tuple[str, ...], ...]
     """Sequences of adjacent index tokens, each of which is this term."""
     prefix: bool = False
@@ -20,6 +20,8 @@ class Term:
     """A quoted phrase: its parts alone are no evidence."""
     weak: bool = False
     """A function word: counts only when a query has nothing better."""
+    typed: str = field(default="", compare=False)
+    """Where ``text`` is folded: as typed, or "" where that cannot be told."""
 
     @property
     def units(self) -> tuple[str, ...]:

@@ -1,14 +1,16 @@
 """Learns ``tables/tone/`` from the labelled notes that are not kept aside, and sets from which score on a note is held.
 
 Run by hand after adding notes or words, in an environment with scikit-learn (nothing else needs it):
-``python tests/data/threats/learn.py [honest.txt …]``, then ``python -m hermes_memory_core.safety.threats.compile_tables``.
+``python tests/data/threats/learn.py [honest.txt …]``, then
+``python -m hermes_memory_core.safety.threats.compile_tables``.
 
 Two models of the same features are averaged: logistic regression, which weighs features against each other, and naive
 Bayes, which is steadier for rare ones (Wang and Manning 2012, "Baselines and bigrams"). Honest background is added with
-little weight: prose of the standard library's own help and the lines of the files named. The shipped tables were learned
-with the conversations of the chatterbot-corpus package (BSD licence; twelve languages, 15 to 300 characters a line);
-only weights come from them, no text is kept. The thresholds are set on notes the model did not see (five-fold, in blocks
-of neighbouring lines, since one sitting writes similar notes).
+little weight: prose of the standard library's own help, descriptions of the packages that happen to be installed, and
+the lines of the files named. The shipped tables were learned with the conversations of the chatterbot-corpus package
+(BSD licence; twelve languages, 15 to 300 characters a line); only weights come from all these, no text is kept. The
+thresholds are set on notes the model did not see (five-fold, in blocks of neighbouring lines, since one sitting writes
+similar notes).
 """
 
 from __future__ import annotations
@@ -18,11 +20,12 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from importlib.metadata import Distribution, distributions
 from pathlib import Path
 from pydoc_data import topics
 
 import numpy as np
-from corpus import LARGE, Note, notes
+from corpus import Note, notes
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
@@ -31,7 +34,7 @@ from hermes_memory_core.safety.threats.evidence import weigh
 from hermes_memory_core.safety.threats.fold import fold
 from hermes_memory_core.safety.threats.passages import Part, passages
 from hermes_memory_core.safety.threats.rules import RuleSet
-from hermes_memory_core.safety.threats.tone import Feature, Tone, features, language, scale
+from hermes_memory_core.safety.threats.tone import Feature, Tone, features, scale
 
 HERE = Path(__file__).parent
 TABLES = HERE.parents[2] / "hermes_memory_core" / "safety" / "threats" / "tables" / "tone"
@@ -46,18 +49,32 @@ SMOOTHING, PENALTY = 0.5, 1.0
 BACKGROUND = 0.1
 PART = 0.5
 """Weight of an honest sentence beside the honest note it is from."""
-SHARES, HELD_SHARE, WARNED = (0.02, 0.03, 0.04, 0.05), 0.04, 2.5
-"""Honest notes that may be held, tried and chosen; so many times more may be mentioned."""
+SHARES, HELD_SHARE, WARNED = (0.02, 0.03), 0.02, 3.0
+"""Honest notes that tone alone may hold, tried and chosen; so many times more may be mentioned."""
+CALIBRATING = "sixteenth"
+"""The batch whose honest notes were written to trip a scan, and do not mirror hostile ones."""
+LANGUAGES = ("en", "zh", "ja", "ko", "es", "de", "fr", "ru", "pt", "ar")
+FLAT = dict.fromkeys(LANGUAGES, 0.0)
 Sample = tuple[list[Feature], bool, float]
 
 
 def background() -> list[str]:
-    paragraphs = [part for topic in topics.topics.values() for part in re.split(r"\n\s*\n", topic)]
-    prose = [" ".join(part.split()) for part in paragraphs if part.count("  ") < 8]
-    honest = sorted(part for part in prose if 60 < len(part) < 400)[::2]
+    """Honest prose that nobody wrote as a note: the library's help, descriptions of installed packages, named files."""
+    documents = [*topics.topics.values(), *map(description, sorted(distributions(), key=name_of))]
+    paragraphs = [part for text in documents for part in re.split(r"\n\s*\n", text)]
+    prose = {" ".join(part.split()) for part in paragraphs if part.count("  ") < 8}
+    honest = sorted(part for part in prose if 40 < len(part) < 400 and part.count("http") < 2)
     for name in sys.argv[1:]:
         honest += Path(name).read_text(encoding="utf-8").splitlines()
     return honest
+
+
+def description(distribution: Distribution) -> str:
+    return distribution.read_text("METADATA") or ""
+
+
+def name_of(distribution: Distribution) -> str:
+    return str(distribution.metadata["Name"])
 
 
 def read(text: str) -> list[list[list[Feature]]]:
@@ -71,7 +88,7 @@ def read(text: str) -> list[list[list[Feature]]]:
     return [
         [
             named(passage.whole),
-            *(map(named, passage.clauses.values()) if len(passage.clauses) > 1 else ()),
+            *(map(named, passage.clauses) if len(passage.clauses) > 1 else ()),
         ]
         for passage in passages(plain, weighed)
     ]
@@ -93,8 +110,9 @@ def examples() -> list[Sample]:
     return [
         sample
         for rule in (*RULES.evidence, *RULES.shapes)
-        for text in rule.examples_against
-        for sample in samples(text, hostile=False, weight=2.0)
+        for hostile, texts in ((True, rule.examples_for), (False, rule.examples_against))
+        for text in texts
+        for sample in samples(text, hostile=hostile, weight=2.0)
     ]
 
 
@@ -145,18 +163,12 @@ def _numbered(names: Iterable[str]) -> dict[str, int]:
     return {name: number for number, name in enumerate(sorted(names))}
 
 
-def loudest(model: dict[str, float], text: str, stretch: float = 1.0, alone: float = 99.0) -> float:
-    """The score `scanner` compares with the thresholds, but for the bias."""
-    scores = []
-    for whole, *parts in read(text):
-        scores.append(stretch * _total(model, whole))
-        scores += [stretch * _total(model, part) - alone for part in parts]
-    return max(scores, default=0.0)
-
-
-def _total(model: dict[str, float], names: list[Feature]) -> float:
-    met = [[model[name] for name in feature if name in model] for feature in names]
-    return scale(sum(map(bool, met))) * sum(map(sum, met))
+def loudest(tone: Tone, text: str) -> float:
+    """The score that the scanner compares with its threshold."""
+    plain = fold(text).text
+    weighed = weigh(plain, scanner._hits(plain, RULES), RULES.evidence, RULES.less)
+    hearing = scanner._Hearing(passages(plain, weighed), tone.read(plain), tone)
+    return max((score for score, _, _ in hearing.scores()), default=0.0)
 
 
 def write(tone: Tone, by_language: dict[str, str]) -> None:
@@ -201,23 +213,19 @@ def calibrated(rows: Sequence[Note], scores: np.ndarray) -> float:
 
 
 def thresholds(rows: Sequence[Note], odds: np.ndarray, share: float) -> Tone:
-    """Per language the bias with which one threshold, zero, holds this share of the honest notes.
-
-    Of the large batches only: the honest notes of the others were made to mirror hostile ones word for word.
-    """
-    honest = np.array([row["label"] == "benign" and row["batch"] in LARGE for row in rows])
-    guessed = np.array([_guess(row["text"]) for row in rows])
+    """Per language the bias with which one threshold, zero, holds this share of the calibrating honest notes."""
+    honest = np.array([row["label"] == "benign" and row["batch"] == CALIBRATING for row in rows])
+    guessed = np.array([guess(row["text"]) for row in rows])
     bias = {
-        str(name): -float(np.quantile(odds[honest & (guessed == name)], 1 - share))
-        for name in sorted(set(guessed))
+        name: -float(np.quantile(odds[honest & (guessed == name)], 1 - share)) for name in LANGUAGES
     }
     moved = odds + np.array([bias[name] for name in guessed])
     return Tone({}, bias, 0.0, float(np.quantile(moved[honest], 1 - WARNED * share)))
 
 
-def _guess(text: str) -> str:
+def guess(text: str) -> str:
     plain = fold(text).text
-    return language(plain, re.findall(r"[^\W\d_]+", plain))
+    return Tone({}, FLAT, 0.0, 0.0).read(plain).language(0, len(plain))
 
 
 def stretched(tone: Tone, model: dict[str, float], stretch: float) -> Tone:
@@ -240,36 +248,41 @@ def main() -> None:
     ]
     extra += examples()
     made = [samples(row["text"], hostile=row["label"] == "hostile") for row in rows]
-    scores = np.zeros(len(rows))
     models = []
     for number in range(FOLDS):
         unseen = [index for index in range(len(rows)) if index // BLOCK % FOLDS == number]
         left = set(range(len(rows))) - set(unseen)
         model = fit([sample for index in sorted(left) for sample in made[index]] + extra)
         models.append((model, unseen))
-        for index in unseen:
-            scores[index] = loudest(model, rows[index]["text"])
-    stretch = calibrated(rows, scores)
-    for model, unseen in models:
-        for index in unseen:
-            scores[index] = loudest(model, rows[index]["text"], stretch, scanner.ALONE)
+    stretch = calibrated(rows, unseen_scores(rows, models, 1.0))
+    odds = unseen_scores(rows, models, stretch)
     for share in SHARES:
-        trial = thresholds(rows, scores, share)
-        print("share", share, "review", round(trial.review, 2), "bias", trial.bias)
+        tone = thresholds(rows, odds, share)
+        print("share", share, {name: round(value, 2) for name, value in tone.bias.items()})
         outcomes: dict[tuple[str, str], list[str]] = defaultdict(list)
         for model, unseen in models:
-            rules = replace(RULES, tone=stretched(trial, model, stretch))
+            rules = replace(RULES, tone=stretched(tone, model, stretch))
             for index in unseen:
                 row = rows[index]
-                old = "" if row["batch"] in LARGE else " mirrored"
-                for name in (row["lang"] + old, "all" + old):
+                for name in (row["lang"], row["batch"]):
                     outcomes[name, row["kind"]].append(verdict(scan(row["text"], rules=rules)))
         report(outcomes)
-        if share == HELD_SHARE:
-            tone = trial
+    tone = thresholds(rows, odds, HELD_SHARE)
     final = stretched(tone, fit([one for some in made for one in some] + extra), stretch)
     write(final, languages(rows))
     print(len(final.weights), "features")
+
+
+def unseen_scores(
+    rows: Sequence[Note], models: Sequence[tuple[dict[str, float], list[int]]], stretch: float
+) -> np.ndarray:
+    scores = np.zeros(len(rows))
+    flat = Tone({}, FLAT, 0.0, 0.0)
+    for model, unseen in models:
+        tone = stretched(flat, model, stretch)
+        for index in unseen:
+            scores[index] = loudest(tone, rows[index]["text"])
+    return scores
 
 
 if __name__ == "__main__":

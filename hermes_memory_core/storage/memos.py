@@ -1,0 +1,19 @@
+"""What a process keeps of texts it has lately seen, in one registry: forgetting a text clears all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+_CLEARS: Final[list[Callable[[], object]]] = []
+
+
+def register(clear: Callable[[], object]) -> None:
+    """Have ``clear`` called by `clear_all`; for memos as long-lived as the module they are in."""
+    _CLEARS.append(clear)
+
+
+def clear_all() -> None:
+    """Empty every memo; what is needed again is worked out again."""
+    for clear in _CLEARS:
+        clear()
