@@ -188,7 +188,7 @@ def _done(done: Sequence[Settled]) -> str:
     return "\n".join(
         f"{one.id} "
         + (
-            f"still waits: {output.clean(one.error)}"
+            f"not settled: {output.clean(one.error)}"
             if one.outcome == "failed"
             else f"{one.outcome}: {output.clean(one.summary, one_line=True)}"
         )

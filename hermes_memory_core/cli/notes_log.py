@@ -18,7 +18,6 @@ from hermes_memory_core.cli.notes_read import (
 )
 from hermes_memory_core.cli.notes_write import PERSON, receipt
 from hermes_memory_core.cli.state import State
-from hermes_memory_core.errors import NoteNotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -148,13 +147,7 @@ def _pick(store: NotesStore, change_id: str | None, *, undoable: bool) -> NoteWr
         NoteNotFoundError: There is no such change.
     """
     if change_id is not None:
-        change = find_change(store, change_id)
-        if change is None:
-            raise NoteNotFoundError(
-                f"No change, or more than one, has an id that starts with `{change_id}`.",
-                hint="hermes memory log",
-            )
-        return change
+        return find_change(store, change_id)
     changes = store.log(limit=ALL)
     taken_back = {change.undoes for change in changes if change.undoes}
     for change in changes:

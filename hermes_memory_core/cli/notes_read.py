@@ -88,10 +88,6 @@ def show(state: State, id: str | None, raw: bool, target: str | None) -> None:
             state.result("memory-note", note_data(note), lambda: _note(note, raw))
             return
         change = find_change(store, id)
-    if change is None:
-        raise NoteNotFoundError(
-            f"No note and no change has the id `{id}`.", hint="hermes memory list"
-        )
     state.result("memory-change", change_data(change), lambda: change_text(change))
 
 
@@ -136,13 +132,24 @@ def find_note(store: NotesStore, id: str, target: str | None = None) -> Note | N
     return found[0] if found and len({note.text for note in found}) == 1 else None
 
 
-def find_change(store: NotesStore, id: str) -> NoteWrite | None:
-    """The one change whose id starts so; None when none or several do (an exact id always wins)."""
+def find_change(store: NotesStore, id: str) -> NoteWrite:
+    """The one change whose id starts so; an exact id always wins.
+
+    Raises:
+        NoteNotFoundError: There is none, or there are several.
+    """
     changes = store.log(limit=ALL, include_aborted=True)
     found = [change for change in changes if change.id == id] or [
         change for change in changes if change.id.startswith(id)
     ]
-    return found[0] if len(found) == 1 else None
+    if len(found) == 1:
+        return found[0]
+    raise NoteNotFoundError(
+        f"{len(found)} changes have ids that start with `{id}`; write more of it."
+        if found
+        else f"No note and no change has an id that starts with `{id}`.",
+        hint="hermes memory log",
+    )
 
 
 ALL = 1_000_000_000

@@ -37,15 +37,14 @@ def check(state: State, name: str, load_only: bool) -> None:
     hermes plugins check honcho
     hermes plugins check honcho --load-only
     """
+    from hermes_memory_core.plugins.catalog import how_to_install
     from hermes_memory_core.plugins.discover import BUILT_IN_NAMES, find
     from hermes_memory_core.plugins.probe import probe
 
     if find(name) is None:
         raise UsageError(
             f"No plugin `{name}` is installed here.",
-            hint="hermes plugins list"
-            if name in BUILT_IN_NAMES
-            else f"hermes plugins install {name}",
+            hint="hermes plugins list" if name in BUILT_IN_NAMES else how_to_install(name),
         )
     loaded = probe(name)
     state.say(_loaded_text(loaded))

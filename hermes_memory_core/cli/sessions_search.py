@@ -24,6 +24,7 @@ from hermes_memory_core.cli.sessions_common import (
     session_data,
 )
 from hermes_memory_core.cli.state import State
+from hermes_memory_core.errors import UsageError
 from hermes_memory_core.types import PROFILE_SCOPE, HistoryStore, Hit, SessionRecord
 
 SNIPPET_LINES = 2
@@ -78,6 +79,8 @@ def search(state: State, /, query: tuple[str, ...], **named: Any) -> None:
     it.
     """
     text = " ".join(query)
+    if not text.strip():
+        raise UsageError("There is nothing to search for.", hint='hermes sessions search "a word"')
     with history_of(state) as history:
         found = run_search(history, text, **named)
         empty = not found.groups and not history.stats().get("sessions")

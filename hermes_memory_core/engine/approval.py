@@ -146,14 +146,10 @@ class Gate:
                 "deny", reason=f"{MAX_WAITING} changes wait for a person already; no more are kept"
             )
         item = self._waiting.stage(write, why)
-        count = self._waiting.count()
-        waits = (
-            "1 change of the notes waits" if count == 1 else f"{count} changes of the notes wait"
-        )
         self._tell(
             Notice(
                 NOTICE,
-                f"{waits} for your approval: {why}.",
+                f"The notes have changes that wait for your approval; the last one: {why}.",
                 hint="hermes memory pending",
                 level="info",
             )

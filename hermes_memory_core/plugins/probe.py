@@ -84,6 +84,7 @@ def _no_answer(name: str, error: str) -> Probe:
 
 def examine(name: str) -> Probe:
     """The answer, found in this process; imports the plugin."""
+    from hermes_memory_core.plugins.catalog import how_to_install
     from hermes_memory_core.plugins.discover import find
     from hermes_memory_core.plugins.load import check_version
 
@@ -94,7 +95,7 @@ def examine(name: str) -> Probe:
             ok=False,
             phase="find",
             error="no installed distribution offers it",
-            hint=f"hermes plugins install {name}",
+            hint=how_to_install(name),
         )
     answer = Probe(name, ok=True, distribution=found.distribution, version=found.version)
     if found.conflict:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hermes_memory_core.errors import PluginConflictError, PluginLoadError, UsageError
+from hermes_memory_core.plugins.catalog import how_to_install
 from hermes_memory_core.plugins.discover import FoundPlugin, discover
 from hermes_memory_core.plugins.load import GUARDED, check_version, import_class
 from hermes_memory_core.testing.backend import Backend
@@ -198,7 +199,7 @@ def _find(provider: str | type) -> tuple[type, str | None, FoundPlugin | None, f
         names = ", ".join(one.name for one in discover())
         raise UsageError(
             f"No provider `{provider}` is installed; installed are {names}.",
-            hint=f"hermes plugins install {provider}",
+            hint=how_to_install(provider),
         )
     if found.conflict:
         both = ", ".join((found.distribution, *found.conflict))

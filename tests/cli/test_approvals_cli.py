@@ -91,7 +91,7 @@ def test_what_fails_is_told_still_waits_and_ends_with_1(hermes, home, proposals)
     hermes("memory", "replace", "Never deploy on Friday", "Friday is fine")
     ran = hermes("memory", "approve", "all", "--yes")
     assert ran.code == 1
-    assert "still waits" in ran.out
+    assert "not settled" in ran.out
     assert "changed since" in ran.out
     data = hermes("memory", "pending", "--json").data
     assert [one["id"] for one in data["pending"]] == proposals[1:]
