@@ -25,9 +25,10 @@ BLOCK, REVIEW, WARN = 4.4, 2.5, 1.8
 # A weak rule yields to a passage that sounds harmless, the more so the weaker it is; and only a passage that sounds like an
 # attack, or overwhelming evidence, is blocked outright rather than held for a person.
 _CERTAIN = 7.0
-_LESSON = -3.0
+_HARMLESS = -3.0
+"""Below, a passage sounds like a lesson, a tutorial, a filter's test: what is quoted there is mentioned, not held."""
 _MOST_CALM = 1.4
-"""By how much a rule's score is lowered at most."""
+"""By how much a rule's score is lowered at most where it sounds less harmless than that."""
 _NEAR = 120
 """Characters to either side of a finding in which words speak for or against it."""
 _FEW_LETTERS, _FEW_SIGNS = 48, 16
@@ -173,7 +174,9 @@ def _scan_view(view: View, rules: RuleSet) -> list[_Raw]:
 
 def _ruled(score: float, sound: float) -> Severity:
     """How grave a rule's verdict is, where it stands; ``sound`` is zero where tone alone would hold the note."""
-    if score >= BLOCK:  # whatever stands around it: calm words beside an attack are cheap
+    if sound < _HARMLESS and score < _CERTAIN:
+        return "warn"
+    if score >= BLOCK:  # whatever else stands beside it: calm words are cheap
         return "block" if sound >= 0 or score >= _CERTAIN else "review"
     return "review" if score + max(min(sound, 0.0), -_MOST_CALM) >= REVIEW else "warn"
 
@@ -182,7 +185,7 @@ def _shown(severity: Severity, sound: float) -> Severity:
     """How grave the shape of an attack is, where it stands: a lesson or a filter's own test shows one, too."""
     if severity == "block" and sound < 0:
         return "review"
-    return "warn" if severity == "review" and sound < _LESSON else severity
+    return "warn" if severity == "review" and sound < _HARMLESS else severity
 
 
 class _Hearing:

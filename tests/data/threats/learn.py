@@ -49,7 +49,7 @@ SMOOTHING, PENALTY = 0.5, 1.0
 BACKGROUND = 0.1
 PART = 0.5
 """Weight of an honest sentence beside the honest note it is from."""
-SHARES, HELD_SHARE, WARNED = (0.02, 0.03), 0.02, 3.0
+SHARES, HELD_SHARE, WARNED = (0.0225,), 0.0225, 3.0
 """Honest notes that tone alone may hold, tried and chosen; so many times more may be mentioned."""
 CALIBRATING = "sixteenth"
 """The batch whose honest notes were written to trip a scan, and do not mirror hostile ones."""
