@@ -5,6 +5,7 @@ The public half of design.md section 10. The work is done by the engine; here is
 
 from __future__ import annotations
 
+import os
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Mapping
@@ -95,6 +96,7 @@ class Session:
         """Lineage and its title, when no person gave it."""
         self._may_name = True
         self._ended = False
+        self._process = os.getpid()
 
     # ------------------------------------------------------------ what it is
 
@@ -371,6 +373,8 @@ class Session:
         return self
 
     def __exit__(self, *error: object) -> None:
+        if self._process != os.getpid():
+            return  # a forked child leaves the block: the conversation is its parent's to end
         if self._on_exit == "detach":
             self.detach()
         else:

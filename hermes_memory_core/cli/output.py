@@ -133,7 +133,12 @@ def size(count_of_bytes: float) -> str:
 
 def moment(at: float | None) -> str:
     """Local date and minute of an epoch time; "" when there is none."""
-    return "" if at is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
+    if at is None:
+        return ""
+    try:
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
+    except (OverflowError, OSError, ValueError):  # a foreign transcript may hold any number
+        return f"{at:.6g}"
 
 
 def age(seconds: float | None) -> str:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections import deque
@@ -27,7 +28,7 @@ AUTOMATED: Final = ("cron", "subagent", "tool")
 """Sources nobody talks in, so nobody looks for them by name."""
 PAUSE_S: Final = 0.25
 """Naming begins when no turn was saved for so long: it shares the interpreter with whoever saves the next."""
-LONGEST_PAUSE_S: Final = 5.0
+LONGEST_PAUSE_S: Final = 2.0
 """The longest a name waits for such a pause."""
 FAILED: Final = "auto_title_failed"
 _OFF: Final = "hermes config set auxiliary.title_generation.enabled false"
@@ -220,16 +221,16 @@ class AutoTitles:
                 if self._is_wanted(job):
                     self._write(job, title)
         finally:
-            self._done(job, over or len(job.turns) == seen)
+            self._done(job, math.inf if over else seen)
 
     def _is_wanted(self, job: _Job) -> bool:
         with self._lock:
             return self._jobs.get(job.session.lineage) is job
 
-    def _done(self, job: _Job, over: bool = True) -> None:
+    def _done(self, job: _Job, seen: float = math.inf) -> None:
         with self._lock:
             if self._jobs.get(job.session.lineage) is job:
-                if over or self._closed:
+                if len(job.turns) <= seen or self._closed:
                     del self._jobs[job.session.lineage]
                 else:
                     self._queue.append(job)  # the second turn came meanwhile

@@ -16,6 +16,7 @@ from hermes_memory_core.errors import PluginVersionError
 from hermes_memory_core.plugins.describe import describe, hint_of
 from hermes_memory_core.plugins.discover import CORE_DISTRIBUTION, FoundPlugin
 from hermes_memory_core.plugins.validate import validate
+from hermes_memory_core.storage import forks
 from hermes_memory_core.types import ProviderContext
 
 logger = logging.getLogger(__name__)
@@ -100,7 +101,8 @@ def load(
 def import_class(plugin: FoundPlugin) -> Any:
     """Import the module and get the provider class. Runs the plugin's code: only for active ones."""
     module_name, _, attribute = plugin.value.partition(":")
-    found: Any = importlib.import_module(module_name)
+    with forks.importing():
+        found: Any = importlib.import_module(module_name)
     for part in filter(None, attribute.split(".")):
         found = getattr(found, part)
     return found

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 import weakref
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol, TypeVar
 
 logger = logging.getLogger(__name__)
@@ -29,7 +31,6 @@ class Holder(Protocol):
 
 
 _HOLDERS: Final[weakref.WeakSet[Any]] = weakref.WeakSet()
-_ASKED: Final[list[Any]] = []
 _ABANDONED: Final[list[Any]] = []
 _Kind = TypeVar("_Kind")
 
@@ -49,6 +50,32 @@ def abandon(connection: Any) -> None:
     _ABANDONED.append(connection)
 
 
+def opening() -> AbstractContextManager[object]:
+    """Around opening a database: a fork then would leave a lock of SQLite held in the child for ever."""
+    return _turn.opening
+
+
+def importing() -> AbstractContextManager[object]:
+    """Around importing a plugin: a child would wait for ever for the import of a thread it does not have."""
+    return _turn.importing
+
+
+class _Turn:
+    """One fork at a time; none while somebody opens a database or imports a provider, unless that takes long."""
+
+    def __init__(self) -> None:
+        self.opening = threading.RLock()
+        self.importing = threading.RLock()
+        self.forking = threading.Lock()
+        self.asked: list[Any] = []
+        self.held: list[threading.RLock] = []
+
+
+_turn = _Turn()
+WAIT_S: Final = 2.0
+"""How long a fork waits for what must not be cut in two."""
+
+
 def _all(action: str, holders: Sequence[Any]) -> None:
     """Call ``action`` of each. A fork goes on whatever one of them says."""
     for holder in holders:
@@ -59,18 +86,29 @@ def _all(action: str, holders: Sequence[Any]) -> None:
 
 
 def _before() -> None:
-    _ASKED[:] = list(_HOLDERS)
-    _all("before_fork", _ASKED)
+    _turn.forking.acquire()
+    _turn.asked = list(_HOLDERS)
+    _all("before_fork", _turn.asked)
+    # last: whoever opens a database for a holder has that holder's lock first
+    locks = (_turn.importing, _turn.opening)
+    _turn.held = [lock for lock in locks if lock.acquire(timeout=WAIT_S)]
 
 
 def _in_parent() -> None:
-    _all("after_fork_in_parent", _ASKED)
-    _ASKED.clear()
+    asked, held = _turn.asked, _turn.held
+    _turn.asked, _turn.held = [], []
+    _all("after_fork_in_parent", asked)
+    for lock in held:
+        lock.release()
+    _turn.forking.release()
 
 
 def _in_child() -> None:
-    _all("after_fork_in_child", _ASKED)
-    _ASKED.clear()
+    global _turn
+    asked = _turn.asked
+    _turn = _Turn()
+    # also those that came too late to be asked: what they hold is the parent's
+    _all("after_fork_in_child", [*asked, *(one for one in list(_HOLDERS) if one not in asked)])
 
 
 if hasattr(os, "register_at_fork"):

@@ -21,6 +21,7 @@ from hermes_memory_core.errors import (
     StoreFullError,
     StoreLockedError,
 )
+from hermes_memory_core.storage import forks
 from hermes_memory_core.storage.atomic import create_private
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def connect(
         StoreCorruptError: The file is not a database, or damaged. It is left as it is.
         StoreLockedError: Another process holds it.
     """
-    with translate_sqlite_errors(path, repair_hint):
+    with forks.opening(), translate_sqlite_errors(path, repair_hint):
         if read_only:
             uri = f"file:{quote(str(path))}?mode=ro"
             db = sqlite3.connect(

@@ -206,7 +206,7 @@ class HistoryStore(Protocol):
         chat_id: str | None = None,
         cwd: str | None = None,
         session_id: str | None = None,
-        exclude_sessions: Sequence[str] = (),
+        exclude_sessions: str | Sequence[str] = (),
         since: str | float | None = None,
         until: str | float | None = None,
         title: str | None = None,

@@ -34,7 +34,9 @@ STALL_S: Final = 0.1
 """The longest a writer waits for a full queue; then its lines are read from the file later."""
 QUIET_S: Final = 0.02
 """Indexing begins when nothing was queued for so long: it shares the interpreter with whoever writes."""
-BURST_S: Final = 2.0
+LOOK_S: Final = 2.0
+"""How old, at least, what is known of other processes' transcripts may get before a reader has them looked at again."""
+BURST_S: Final = 1.0
 """The longest it waits for that, while less than half the queue is taken."""
 REST_S: Final = 0.0003
 """Pause of the background thread after every few messages: a writer that comes back from the disk finds the
@@ -89,6 +91,7 @@ class Indexer:
         self._complained: set[str] = set()
         self._steps = 0
         self._put_at = 0.0
+        self._looked_at = self._look_took = 0.0
         self._reset()
 
     def _reset(self) -> None:
@@ -97,6 +100,7 @@ class Indexer:
         self._state = threading.Condition(threading.Lock())
         self._work = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._again = False
 
     # ------------------------------------------------------------ writers' side
 
@@ -138,6 +142,7 @@ class Indexer:
             StoreError: The database cannot take it; the transcripts hold it all the same.
         """
         if self._scanned and not self._queue and not self._dirty:
+            self._look_again()
             return
         deadline = time.monotonic() + timeout_s
         while True:
@@ -154,6 +159,16 @@ class Indexer:
                 with self._state:
                     self._start()
                 raise self._unfinished()
+
+    def _look_again(self) -> None:
+        """Have the disk looked at in the background: another process may have died before it indexed its lines."""
+        now = time.monotonic()
+        if now - self._looked_at < max(LOOK_S, 20 * self._look_took) or self.failure is not None:
+            return
+        with self._state:
+            self._looked_at, self._again = now, True
+            self._start()
+            self._state.notify_all()
 
     def behind(self) -> bool:
         """Whether anything waits to be brought in; at first use the disk is looked at."""
@@ -264,14 +279,20 @@ class Indexer:
             self._failed(error)
 
     def _scan_once(self) -> None:
-        if self._scanned:
-            return
+        if not self._scanned:
+            self._scan()
+
+    def _scan(self) -> None:
+        began = time.monotonic()
+        self._again = False
         for name, session_id in stale_files(self._database, self._transcripts.folder).items():
             self._transcripts.mend_tail(session_id)
             with self._state:
                 if name not in self._dirty:
                     self._mark(name, session_id)
         self._scanned = True
+        self._looked_at = time.monotonic()
+        self._look_took = self._looked_at - began
 
     def _start(self) -> None:
         """Start the thread if there is none; the caller holds ``_state``."""
@@ -286,6 +307,8 @@ class Indexer:
         while self._await_work(more):
             with self._work:
                 try:
+                    if self._again and not self._queue:
+                        self._scan()
                     self._scan_once()
                     more = self._step(self._rest)
                     if not self._queue:
@@ -303,7 +326,7 @@ class Indexer:
     def _await_work(self, more: bool) -> bool:
         """Wait until a batch is worth a transaction; False when the store was closed."""
         with self._state:
-            while not (self._queue or self._dirty or more or self._closed):
+            while not (self._queue or self._dirty or more or self._again or self._closed):
                 self._state.wait()
             if len(self._queue) < BATCH and not self._closed:
                 self._state.wait(LINGER_S if self.failure is None else RETRY_S)

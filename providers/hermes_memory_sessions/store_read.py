@@ -57,7 +57,7 @@ class ReadMixin(StoreBase):
         chat_id: str | None = None,
         cwd: str | None = None,
         session_id: str | None = None,
-        exclude_sessions: Sequence[str] = (),
+        exclude_sessions: str | Sequence[str] = (),
         since: str | float | None = None,
         until: str | float | None = None,
         title: str | None = None,
@@ -79,7 +79,9 @@ class ReadMixin(StoreBase):
             chat_id=chat_id,
             cwd=cwd,
             session_id=session_id,
-            exclude_sessions=tuple(exclude_sessions),
+            exclude_sessions=(exclude_sessions,)
+            if isinstance(exclude_sessions, str)
+            else tuple(exclude_sessions),
             since=since,
             until=until,
             title=title,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
 from hermes_memory_core.errors import StoreError, UsageError
 from hermes_memory_core.types import Message, SessionInfo, StartReason, Turn, TurnRef
@@ -202,7 +202,6 @@ class WriteMixin(StoreBase):
         Raises:
             UsageError: The content is no text, or the timestamp no number; nothing was stored.
         """
-        _check(content, timestamp)
         message = Message(
             role,
             content,
@@ -218,6 +217,8 @@ class WriteMixin(StoreBase):
         session_id = self.known_id(session_id)
         now = self.clock()
         items = list(messages)
+        for message in items:
+            _check(message)
         if not items:
             return []
         ids = self.ids.take(len(items))
@@ -303,13 +304,25 @@ def _last_reply(messages: Sequence[Message]) -> str:
     return messages[-1].content if messages and messages[-1].role == "assistant" else ""
 
 
-def _check(content: Any, timestamp: Any) -> None:
+LATEST: Final = 253_402_300_800.0
+"""Epoch seconds of the year 10,000: later ones are nanoseconds or a mistake."""
+
+
+def _check(message: Message) -> None:
+    content: object = message.content
+    role: object = message.role
+    at: object = message.timestamp
     if not isinstance(content, str | None):
         raise UsageError(
             f"The content of a message is text, not {type(content).__name__}; nothing was stored.",
             hint="pass the text alone; Session.end_turn takes a chat completion's content parts as they are",
         )
-    if not isinstance(timestamp, int | float | None):
+    if not isinstance(role, str) or not role:
+        raise UsageError(f"A role is a word, not {role!r}; nothing was stored.")
+    if at is not None and not (
+        isinstance(at, int | float) and not isinstance(at, bool) and 0 <= at < LATEST
+    ):
         raise UsageError(
-            f"A timestamp is seconds since 1970, not {timestamp!r}; nothing was stored."
+            f"A timestamp is seconds since 1970, not {at!r:.40}; nothing was stored.",
+            hint="time.time() gives one; time.time_ns() counts in another unit",
         )

@@ -169,6 +169,7 @@ class TrashMixin(StoreBase):
         the message taken out, so offsets that others keep stay true.
         """
         key = self.scope_key(scope)
+        self.indexer.scan()  # what another process wrote last may not be in the database yet
         matches = self.query(lambda db: _containing(db, query, key))
         previews = tuple(one_line(text, 60) for texts in matches.values() for _, text in texts)
         count = sum(len(texts) for texts in matches.values())

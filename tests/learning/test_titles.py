@@ -449,3 +449,25 @@ def test_many_conversations_at_once_are_all_named(open_memory):
     assert memory._titles.wait(10)
     eventually(lambda: all(session.info.title for session in sessions))
     assert len({session.info.title for session in sessions}) == 12
+
+
+def test_a_second_turn_that_comes_while_a_greeting_is_judged_names_the_conversation(
+    open_memory, monkeypatch
+):
+    from hermes_memory_core.learning.titles import AutoTitles
+
+    memory = open_memory()
+    plain, judged = AutoTitles._plain, []
+
+    def slow(self, turns):
+        found = plain(self, turns)
+        judged.append(len(turns))
+        if len(judged) == 1:
+            session.end_turn(QUESTION, "With pleasure.")
+        return found
+
+    monkeypatch.setattr(AutoTitles, "_plain", slow)
+    with memory.session() as session:
+        session.end_turn("hello!", "Hello, how can I help?")
+        assert title(memory, session) == PLAIN
+    assert judged == [1, 2]

@@ -257,3 +257,23 @@ def test_a_hung_provider_does_not_hold_the_interpreter(home):
         timeout=4,
         env={**os.environ, "HERMES_HOME": str(home)},
     )
+
+
+@pytest.mark.process
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_that_leaves_the_block_ends_nothing(home):
+    with Memory.open(home) as memory, memory.session() as session:
+        session.end_turn("Where is the boat?", "At pier four.")
+        pid = os.fork()
+        if not pid:
+            try:
+                session.__exit__()
+                memory.close()
+            finally:
+                os._exit(0)
+        os.waitpid(pid, 0)
+        session.end_turn("And the oars?", "In the shed.")
+        record = memory.history.session(session.id)
+        assert record.ended_at is None
+        assert record.turn_count == 2
+    assert Memory.open(home).history.session(session.id).end_reason == "exit"

@@ -8,9 +8,11 @@ import random
 import signal
 import sqlite3
 import subprocess
+import threading
 import time
 
 import pytest
+from helpers import eventually
 
 from hermes_memory_core.types import SessionInfo, Turn
 
@@ -172,3 +174,65 @@ def test_opening_and_closing_in_another_process_leaves_a_live_writer_alone(
     with sqlite3.connect(home / "history.db") as other:
         assert other.execute("SELECT count(*) FROM messages").fetchone()[0] == 46
     assert store.check() == []
+
+
+def test_several_threads_fork_at_once_while_others_write(history):
+    history.append("s", "user", "hello world")
+    stop, forked = threading.Event(), [0, 0, 0]
+
+    def write(number):
+        while not stop.is_set():
+            history.append(f"w{number}", "user", "a message")
+
+    def fork(number):
+        for _ in range(15):
+            pid = os.fork()
+            if not pid:
+                os._exit(0)
+            os.waitpid(pid, 0)
+            forked[number] += 1
+
+    writers = [threading.Thread(target=write, args=(n,), daemon=True) for n in range(2)]
+    forkers = [threading.Thread(target=fork, args=(n,), daemon=True) for n in range(3)]
+    for thread in (*writers, *forkers):
+        thread.start()
+    for thread in forkers:
+        thread.join(30)
+    stop.set()
+    for thread in writers:
+        thread.join(10)
+    assert forked == [15, 15, 15]
+    history.append("s", "user", "zebra")
+    assert len(history.search("zebra")) == 1
+
+
+def test_what_a_killed_process_wrote_last_is_found_and_forgotten(home, worker, open_history):
+    reader = open_history()
+    reader.append("mine", "user", "hello")
+    assert reader.search("hello")
+    with subprocess.Popen(
+        worker("turns", home, "gone", 5000), stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "1\n"
+        time.sleep(0.3)
+        process.kill()
+        process.wait(10)
+        written = max(1, acknowledged(process))
+    (receipt, *_) = reader.forget("filler words")
+    assert receipt.matched == receipt.removed >= written
+    assert reader.search("filler") == []
+
+
+def test_an_open_reader_comes_to_know_what_a_killed_process_wrote(home, worker, open_history):
+    reader = open_history()
+    reader.append("mine", "user", "hello")
+    assert reader.search("hello")
+    with subprocess.Popen(
+        worker("turns", home, "gone", 5000), stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "1\n"
+        time.sleep(0.2)
+        process.kill()
+        process.wait(10)
+        written = max(1, acknowledged(process))
+    eventually(lambda: len(reader.messages("gone")) >= 2 * written, 15)

@@ -148,3 +148,27 @@ def test_a_filter_that_leaves_none_of_the_words_leaves_nothing(history):
     assert [hit.session_id for hit in history.search("What is the budget?", session_id="money")]
     assert history.search("What is the budget?", session_id="sky") == []
     assert history.search("What is the", session_id="sky") != []
+
+
+def test_words_of_others_do_not_change_what_is_found(history):
+    """Whether somebody else used a word must not show in the answers (isolation)."""
+    for scope, said in (("u1", "the boat is blue"), ("u2", "it was leukaemia")):
+        info = SessionInfo(scope, scope, user_id=scope, scope=Scope("user", scope), started_at=1.0)
+        history.open_session(info)
+        history.append(scope, "user", said)
+    for word in ("leukaemia", "arthritis"):
+        assert history.search(f"what is the {word}", user_id="u1") == []
+
+
+def test_one_session_can_be_left_out_by_name_alone(history):
+    history.append("one", "user", "walrus")
+    history.append("two", "user", "walrus")
+    found = history.search("walrus", exclude_sessions="one")
+    assert [hit.session_id for hit in found] == ["two"]
+
+
+@pytest.mark.parametrize("at", [1796034746813444438, -5, True, float("nan"), float("inf")])
+def test_a_moment_that_is_none_is_refused(history, at):
+    with pytest.raises(UsageError, match="seconds since 1970"):
+        history.append("s", "user", "walrus", timestamp=at)
+    assert history.sessions() == []

@@ -146,13 +146,10 @@ def _found(
 
 
 def _candidates(corpus: Corpus, node: Node, filters: Filters) -> Candidates:
-    """By the words that say something; by all of them when those are nowhere; wider when filters leave too few."""
+    """By the words that say something, function words only when there are no others; wider when filters leave too few."""
     by_time = filters.sort != "relevance"
     strong = without_weak(node)
     found = find(corpus, strong, by_time=by_time)
-    if not found.rows and strong != node and not _anywhere(corpus, strong):
-        strong = node
-        found = find(corpus, strong, by_time=by_time)
     if (
         found.pruned
         and corpus.condition.narrow
@@ -160,11 +157,6 @@ def _candidates(corpus: Corpus, node: Node, filters: Filters) -> Candidates:
     ):
         found = find(corpus, strong, by_time=by_time, prune=False)
     return found
-
-
-def _anywhere(corpus: Corpus, node: Node) -> bool:
-    """Whether any of the words stands in the store: then filters took the hits, and other words are no substitute."""
-    return any(corpus.count(fts.term(term), ALL_POSTINGS) for term in terms(node))
 
 
 def _strict(node: Node) -> bool:
