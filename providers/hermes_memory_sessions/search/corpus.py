@@ -19,7 +19,7 @@ from .weights import DEMOTED_SOURCES
 BEST: Final = 200
 """Candidates that are ranked in full, unless more hits are asked for."""
 
-BEST_OF_ONE: Final = 60
+BEST_OF_ONE: Final = 40
 """The same for a single word: its messages differ little."""
 
 _CHUNK: Final = 400

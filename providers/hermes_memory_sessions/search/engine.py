@@ -32,6 +32,7 @@ LITERAL_DEPTH: Final = 20_000
 _SPOKEN: Final = 0.002
 """Share of the messages from which on a language counts as spoken here."""
 
+_LATIN_LETTER: Final = re.compile("[A-Za-z\u00c0-\u024f]")
 _VAGUE: Final = frozenset(
     [
         "talk",
@@ -172,6 +173,8 @@ def _in_all_languages(corpus: Corpus, node: Node | None, *, nowhere: bool = Fals
     Of languages with next to no messages here (a name may look like one), only words that are nowhere else;
     that is ``nowhere`` for a query of one word, which need not be counted before it is looked for.
     """
+    if not any(_LATIN_LETTER.search(term.text) for term in terms(node)):
+        return node
     rows = corpus.db.execute("SELECT key, value FROM meta WHERE key GLOB 'language.*'").fetchall()
     met = {key.removeprefix("language."): number for key, number in rows}
     spoken = [name for name in met if name in LATIN]
