@@ -206,33 +206,34 @@ def test_several_threads_fork_at_once_while_others_write(history):
     assert len(history.search("zebra")) == 1
 
 
-def test_what_a_killed_process_wrote_last_is_found_and_forgotten(home, worker, open_history):
-    reader = open_history()
-    reader.append("mine", "user", "hello")
-    assert reader.search("hello")
+def killed_writer(worker, home, seconds):
+    """A process writes turns to the session "gone" and is killed; how many it acknowledged."""
     with subprocess.Popen(
         worker("turns", home, "gone", 5000), stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout.readline() == "1\n"
-        time.sleep(0.3)
+        time.sleep(seconds)
         process.kill()
         process.wait(10)
-        written = max(1, acknowledged(process))
+        return max(1, acknowledged(process))
+
+
+@pytest.fixture
+def reader(open_history):
+    """A store that is open already and has looked at everything there is."""
+    store = open_history()
+    store.append("mine", "user", "hello")
+    assert store.search("hello")
+    return store
+
+
+def test_what_a_killed_process_wrote_last_is_found_and_forgotten(home, worker, reader):
+    written = killed_writer(worker, home, 0.3)
     (receipt, *_) = reader.forget("filler words")
     assert receipt.matched == receipt.removed >= written
     assert reader.search("filler") == []
 
 
-def test_an_open_reader_comes_to_know_what_a_killed_process_wrote(home, worker, open_history):
-    reader = open_history()
-    reader.append("mine", "user", "hello")
-    assert reader.search("hello")
-    with subprocess.Popen(
-        worker("turns", home, "gone", 5000), stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout.readline() == "1\n"
-        time.sleep(0.2)
-        process.kill()
-        process.wait(10)
-        written = max(1, acknowledged(process))
+def test_an_open_reader_comes_to_know_what_a_killed_process_wrote(home, worker, reader):
+    written = killed_writer(worker, home, 0.2)
     eventually(lambda: len(reader.messages("gone")) >= 2 * written, 15)

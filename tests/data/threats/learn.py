@@ -32,6 +32,7 @@ from sklearn.linear_model import LogisticRegression
 from hermes_memory_core.safety.threats import scan, scanner, verdict
 from hermes_memory_core.safety.threats.evidence import weigh
 from hermes_memory_core.safety.threats.fold import fold
+from hermes_memory_core.safety.threats.hearing import Hearing
 from hermes_memory_core.safety.threats.passages import Part, passages
 from hermes_memory_core.safety.threats.rules import RuleSet
 from hermes_memory_core.safety.threats.tone import Feature, Tone, features, scale
@@ -167,7 +168,7 @@ def loudest(tone: Tone, text: str) -> float:
     """The score that the scanner compares with its threshold."""
     plain = fold(text).text
     weighed = weigh(plain, scanner._hits(plain, RULES), RULES.evidence, RULES.less)
-    hearing = scanner._Hearing(passages(plain, weighed), tone.read(plain), tone)
+    hearing = Hearing(passages(plain, weighed), tone.read(plain), tone)
     return max((score for score, _, _ in hearing.scores()), default=0.0)
 
 
