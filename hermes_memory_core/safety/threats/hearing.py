@@ -95,3 +95,20 @@ class Hearing:
 
     def _score(self, part: Part, language: str) -> float:
         return self._sounds.score(*part, language) - self._tone.review
+
+    def _language(self, part: Part) -> str:
+        return self._sounds.language(part.start, part.end)
+
+
+def _alone(clauses: Sequence[Part], reach: int) -> Iterator[Part]:
+    """Clauses, and what lies within reach of each other in long ones: other words would dilute what stands there."""
+    for clause in clauses:
+        if len(clause.concepts) < _TELLING:
+            continue
+        start, end = clause.start, clause.end
+        if len(clauses) > 1:
+            yield clause
+        if end - start > reach + reach // 4:
+            for at in range(start, end - reach // 2, reach // 2):
+                stop = min(at + reach, end)
+                yield clause._replace(start=max(start, stop - reach), end=stop)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from hermes_memory_core.safety.threats import decode, disguise, invisible
@@ -152,24 +152,6 @@ def _scan_view(view: View, rules: RuleSet) -> list[_Raw]:
         lang = _language(text, part.start, part.end)
         found.append(_Raw(TONE_ID, severity, *view.span(part.start, part.end), lang))
     return found
-
-
-def _language(self, part: Part) -> str:
-    return self._sounds.language(part.start, part.end)
-
-
-def _alone(clauses: Sequence[Part], reach: int) -> Iterator[Part]:
-    """Clauses, and what lies within reach of each other in long ones: other words would dilute what stands there."""
-    for clause in clauses:
-        if len(clause.concepts) < _TELLING:
-            continue
-        start, end = clause.start, clause.end
-        if len(clauses) > 1:
-            yield clause
-        if end - start > reach + reach // 4:
-            for at in range(start, end - reach // 2, reach // 2):
-                stop = min(at + reach, end)
-                yield clause._replace(start=max(start, stop - reach), end=stop)
 
 
 def _language(text: str, start: int, end: int) -> str:
