@@ -17,6 +17,7 @@ from hermes_memory_files.document import FILE_NAMES, note_id
 
 PREVIEW_CHARS = 200
 _REMEMBERED = 4_096
+_HAN = re.compile("[\u4e00-\u9fff]")
 _REMARK = re.compile(r"\s*\[[^\]\n]{0,300}\]\s*")
 _INSIDE_CHARS = 100
 """A payload can run through a whole entry, into both neighbours, only when that entry is short."""
@@ -102,6 +103,19 @@ class Screen:
         return shorten(self.shown(target, text), max_chars)
 
 
+def _secrets(text: str) -> list[Finding]:
+    """A live credential: in the prompt of every session to come it would be a standing leak."""
+    from hermes_memory_core.safety.redact import redact
+
+    masked = redact(text)
+    if masked == text:
+        return []
+    pairs = enumerate(zip(text, masked, strict=False))
+    start = next((place for place, (a, b) in pairs if a != b), 0)
+    reason = "疑似真实的密钥" if _HAN.search(text) else "holds what looks like a live credential"
+    return [Finding("live_secret", "review", start, len(text), reason)]
+
+
 def _scanned(text: str) -> tuple[Finding, ...]:
     """The scan of a text and, behind a bracketed remark at its start, of the rest alone.
 
@@ -109,7 +123,7 @@ def _scanned(text: str) -> tuple[Finding, ...]:
     """
     from hermes_memory_core.safety import scan
 
-    found = scan(text)
+    found = [*scan(text), *_secrets(text)]
     remark = _REMARK.match(text)
     if remark is None:
         return tuple(found)

@@ -72,6 +72,8 @@ class ReadMixin(StoreBase):
             StoreError: The database cannot be read; the hint names the command that mends it.
         """
         _check(query, limit, offset)
+        _check_words(user_id=user_id, chat_id=chat_id, cwd=cwd, session_id=session_id, title=title)
+        _check_words(several=True, source=source, role=role, exclude_sessions=exclude_sessions)
         filters = search.Filters(
             source=source,
             role=role,
@@ -401,6 +403,13 @@ class ReadMixin(StoreBase):
         numbers["unreadable_lines"] = self.indexer.skipped
         numbers["torn_lines"] = self.torn
         return numbers
+
+
+def _check_words(*, several: bool = False, **named: object) -> None:
+    for name, value in named.items():
+        words = list(value) if several and isinstance(value, list | tuple | set) else [value]
+        if not all(isinstance(word, str | None) for word in words):
+            raise UsageError(f"The filter {name} is a word, not {value!r:.40}.")
 
 
 def _check(query: object, *numbers: object) -> None:

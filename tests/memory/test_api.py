@@ -316,3 +316,14 @@ def test_what_is_no_text_is_a_clear_error_and_nothing_is_stored(home, use):
         with pytest.raises(HermesMemoryError, match=r"text|number|nothing"):
             use(memory)
         assert memory.history.sessions() == []
+
+
+def test_a_credential_that_a_model_notes_waits_for_a_person(home):
+    key = "ghp_" + "Zx81kLmN0pQrStUvWxYz0123456789ABCDab"
+    with Memory.open(home) as memory, memory.session() as session:
+        arguments = {"action": "add", "target": "memory", "content": f"The deploy token is {key}"}
+        answer = json.loads(session.call_tool("memory", arguments))
+        assert answer["staged"]
+        assert memory.notes.list("memory") == []
+        memory.notes.add("memory", f"The deploy token is {key}")  # a person's own write is final
+        assert [note.text for note in memory.notes.list("memory")] == [f"The deploy token is {key}"]

@@ -172,3 +172,13 @@ def test_a_moment_that_is_none_is_refused(history, at):
     with pytest.raises(UsageError, match="seconds since 1970"):
         history.append("s", "user", "walrus", timestamp=at)
     assert history.sessions() == []
+
+
+@pytest.mark.parametrize(
+    "named",
+    [{"cwd": 1}, {"source": [1]}, {"role": 2}, {"session_id": b"s"}, {"exclude_sessions": (3,)}],
+)
+def test_a_filter_that_is_no_word_is_a_clear_error(history, named):
+    history.append("one", "user", "walrus")
+    with pytest.raises(UsageError, match=next(iter(named))):
+        history.search("walrus", **named)
