@@ -22,7 +22,7 @@ from typing import Any, Literal
 from hermes_memory_core.errors import StoreError
 from hermes_memory_core.storage import forks, memos
 from hermes_memory_core.storage.migrations import migrate
-from hermes_memory_core.storage.sqlite import connect, transaction, translate_sqlite_errors
+from hermes_memory_core.storage.sqlite import close, connect, transaction, translate_sqlite_errors
 from hermes_memory_core.types import Scope, SessionInfo
 
 APPLICATION_ID = 0x484D5254  # "HMRT"
@@ -129,8 +129,9 @@ class Runtime:
         self._closed = False
         self._held = False
         self._new_process()
-        self._open()
-        forks.watch(self)
+        forks.watch(self)  # before there is anything that a fork could cut in two
+        with self._lock:
+            self._open()
 
     def _new_process(self) -> None:
         self._lock = threading.RLock()
@@ -149,7 +150,7 @@ class Runtime:
             with translate_sqlite_errors(self.path, REPAIR_HINT):
                 migrate(db, [_create], self.path)
         except BaseException:
-            db.close()
+            close(db)
             raise
         self._db = db
         return db
@@ -200,7 +201,7 @@ class Runtime:
 
     def _drop(self) -> None:
         if self._db is not None:
-            self._db.close()
+            close(self._db)
             self._db = None
 
 

@@ -92,6 +92,10 @@ def _before() -> None:
     # last: whoever opens a database for a holder has that holder's lock first
     locks = (_turn.importing, _turn.opening)
     _turn.held = [lock for lock in locks if lock.acquire(timeout=WAIT_S)]
+    # and those that came meanwhile; from now on none can open anything
+    late = [holder for holder in list(_HOLDERS) if holder not in _turn.asked]
+    _all("before_fork", late)
+    _turn.asked += late
 
 
 def _in_parent() -> None:

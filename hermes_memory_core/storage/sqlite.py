@@ -82,6 +82,12 @@ def connect(
         return db
 
 
+def close(db: sqlite3.Connection) -> None:
+    """Close a connection; never in the middle of a fork, whose child would find SQLite's own lock taken."""
+    with forks.opening():
+        db.close()
+
+
 @contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
     """One write transaction: taken at once (BEGIN IMMEDIATE), committed, or rolled back on any error."""

@@ -18,7 +18,7 @@ from typing import Final
 from hermes_memory_core.errors import StoreCorruptError, StoreVersionError
 from hermes_memory_core.storage import forks
 from hermes_memory_core.storage.atomic import create_private, open_private, translate_os_errors
-from hermes_memory_core.storage.sqlite import connect, transaction, translate_sqlite_errors
+from hermes_memory_core.storage.sqlite import close, connect, transaction, translate_sqlite_errors
 
 from . import flock, schema
 
@@ -121,7 +121,7 @@ class Database:
         with self._pool:
             idle, self._readers = self._readers, []
         for db in idle:
-            db.close()
+            close(db)
 
     def close(self) -> None:
         """Let everything go."""
@@ -161,7 +161,7 @@ class Database:
         if pool:
             idle, self._readers = self._readers, []
             for db in idle:
-                db.close()
+                close(db)
 
     def after_fork_in_parent(self) -> None:
         """The parent goes on; connections open again on use."""
@@ -212,7 +212,7 @@ class Database:
             try:
                 self._prepare(db)
             except BaseException:
-                db.close()
+                close(db)
                 raise
             self._inode = self._current_inode()
             self._writer = db
@@ -279,7 +279,7 @@ class Database:
             if keep:
                 self._readers.append(db)
         if not keep:
-            db.close()  # while it still counts as being read: see before_fork
+            close(db)  # while it still counts as being read: see before_fork
         with self._pool:
             self._reading -= 1
             self._pool.notify_all()
@@ -292,7 +292,7 @@ class Database:
 
     def _drop_writer(self) -> None:
         if self._writer is not None:
-            self._writer.close()
+            close(self._writer)
         self._writer, self._inode = None, 0
 
 
