@@ -106,13 +106,13 @@ def find(name: str) -> CatalogEntry | None:
     return shipped().find(name)
 
 
-@cache
 def how_to_install(name: str) -> str:
     """The command for a provider that is not there: by name only what the catalog knows, never a stranger's package."""
     entry = shipped().find(name)
     return f"hermes plugins install {entry.name}" if entry else f"hermes plugins search {name}"
 
 
+@cache
 def shipped() -> Catalog:
     """The catalog of this version."""
     entries, problems = parse(SHIPPED.read_text(encoding="utf-8"))

@@ -199,7 +199,7 @@ def _find(provider: str | type) -> tuple[type, str | None, FoundPlugin | None, f
         names = ", ".join(one.name for one in discover())
         raise UsageError(
             f"No provider `{provider}` is installed; installed are {names}.",
-            hint=how_to_install(provider),
+            hint=how_to_install(str(provider)),
         )
     if found.conflict:
         both = ", ".join((found.distribution, *found.conflict))

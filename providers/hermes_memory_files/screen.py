@@ -17,6 +17,7 @@ from hermes_memory_files.document import FILE_NAMES, note_id
 
 PREVIEW_CHARS = 200
 _REMEMBERED = 4_096
+_SECRET = "live_secret"  # noqa: S105 - a finding's id
 _HAN = re.compile("[\u4e00-\u9fff]")
 _REMARK = re.compile(r"\s*\[[^\]\n]{0,300}\]\s*")
 _INSIDE_CHARS = 100
@@ -106,14 +107,15 @@ class Screen:
 def _secrets(text: str) -> list[Finding]:
     """A live credential: in the prompt of every session to come it would be a standing leak."""
     from hermes_memory_core.safety.redact import redact
+    from hermes_memory_core.safety.threats import RuleSet
 
     masked = redact(text)
     if masked == text:
         return []
     pairs = enumerate(zip(text, masked, strict=False))
     start = next((place for place, (a, b) in pairs if a != b), 0)
-    reason = "疑似真实的密钥" if _HAN.search(text) else "holds what looks like a live credential"
-    return [Finding("live_secret", "review", start, len(text), reason)]
+    reason = RuleSet.default().reason(_SECRET, "zh" if _HAN.search(text) else "en")
+    return [Finding(_SECRET, "review", start, len(text), reason)]
 
 
 def _scanned(text: str) -> tuple[Finding, ...]:

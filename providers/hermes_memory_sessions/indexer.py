@@ -34,10 +34,10 @@ STALL_S: Final = 0.1
 """The longest a writer waits for a full queue; then its lines are read from the file later."""
 QUIET_S: Final = 0.02
 """Indexing begins when nothing was queued for so long: it shares the interpreter with whoever writes."""
-LOOK_S: Final = 2.0
-"""How old, at least, what is known of other processes' transcripts may get before a reader has them looked at again."""
 BURST_S: Final = 1.0
 """The longest it waits for that, while less than half the queue is taken."""
+LOOK_S: Final = 2.0
+"""How old, at least, what is known of other processes' transcripts may get before a reader has them looked at again."""
 REST_S: Final = 0.0003
 """Pause of the background thread after every few messages: a writer that comes back from the disk finds the
 interpreter free more often than not."""

@@ -63,7 +63,7 @@ class Hearing:
             return 0.0
         whole, clauses = self._cut[index]
         language = self._language(whole)
-        if whole.end - whole.start < (_FEW_SIGNS if language in SIGNS else _FEW_LETTERS):
+        if not _enough(whole, language):
             return 0.0
         low, high = start - _NEAR, max(end, start) + _NEAR
         return max(
@@ -78,14 +78,13 @@ class Hearing:
         """Per passage the highest score, whose it is (the whole's, a clause's, a part's), and whether that is enough text."""
         for whole, clauses in self._cut:
             language = self._language(whole)
-            by_signs = language in SIGNS
+            reach = _REACH_SIGNS if language in SIGNS else _REACH_LETTERS
             best, loudest = self._score(whole, language), whole
-            for part in _alone(clauses, _REACH_SIGNS if by_signs else _REACH_LETTERS):
+            for part in _alone(clauses, reach):
                 score = self._score(part, language) - ALONE
                 if score > best:
                     best, loudest = score, part
-            enough = loudest.end - loudest.start >= (_FEW_SIGNS if by_signs else _FEW_LETTERS)
-            yield best, loudest, enough
+            yield best, loudest, _enough(loudest, language)
 
     def loud(self) -> Iterator[tuple[Part, Severity]]:
         """Passages and parts of them that sound like an attack."""
@@ -98,6 +97,10 @@ class Hearing:
 
     def _language(self, part: Part) -> str:
         return self._sounds.language(part.start, part.end)
+
+
+def _enough(part: Part, language: str) -> bool:
+    return part.end - part.start >= (_FEW_SIGNS if language in SIGNS else _FEW_LETTERS)
 
 
 def _alone(clauses: Sequence[Part], reach: int) -> Iterator[Part]:

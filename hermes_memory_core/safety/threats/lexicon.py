@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import compress
 from typing import Any, NamedTuple
 
@@ -15,12 +16,13 @@ from hermes_memory_core.safety.threats.fold import fold
 from hermes_memory_core.safety.threats.phrases import (
     GAP,
     STEM,
+    AtPairs,
     Entry,
-    Pairs,
+    Memo,
     Phrase,
-    Words,
     append,
     entry_of,
+    starts,
     unpacked,
 )
 
@@ -68,8 +70,10 @@ class Lexicon:
 
     def _seal(self) -> None:
         self.stem_sizes = tuple(sorted(set(map(len, self.stems)), reverse=True))
-        self._words = Words(self._candidates)
-        self._starts = {lang: Pairs(packed) for lang, packed in self.pairs.items()}
+        self._words: Memo[str, Entry | None] = Memo(self._candidates)
+        self._starts = {
+            lang: AtPairs(partial(starts, packed)) for lang, packed in self.pairs.items()
+        }
 
     def packed(self) -> dict[str, Any]:
         """The index as JSON values, for the compiled tables."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 _MEMO_LIMIT = 50_000
 _WIDE = f"utf-32-{sys.byteorder[0]}e"
@@ -81,17 +81,21 @@ def entry_of(phrases: Iterable[Phrase]) -> Entry | None:
     )
 
 
-class Words(dict[str, "Entry | None"]):
-    """Entries of the words met so far; a new word is looked up when it is first asked for."""
+_Key = TypeVar("_Key")
+_Known = TypeVar("_Known")
 
-    def __init__(self, look: Callable[[str], Entry | None]) -> None:
+
+class Memo(dict[_Key, _Known]):
+    """What is known of the things met so far; a new one is looked up when it is first asked for."""
+
+    def __init__(self, look: Callable[[_Key], _Known]) -> None:
         super().__init__()
         self.look = look
 
-    def __missing__(self, word: str) -> Entry | None:
+    def __missing__(self, key: _Key) -> _Known:
         if len(self) >= _MEMO_LIMIT:
             self.clear()
-        found = self[word] = self.look(word)
+        found = self[key] = self.look(key)
         return found
 
 
@@ -99,25 +103,14 @@ Start = dict[str, list[Chars]]
 """Phrases that start with one pair of characters, by their third character; key "": those that end before it."""
 
 
-_Known = TypeVar("_Known")
-
-
-class AtPairs(dict[int, _Known], Generic[_Known]):
-    """What is known of two characters side by side, looked up when the pair is first met.
+class AtPairs(Memo[int, _Known]):
+    """What is known of two characters side by side.
 
     Keys are both characters in one number: making a string of every pair in a text costs several times more.
     """
 
-    def look(self, pair: str) -> _Known:
-        """What is known of ``pair``."""
-        raise NotImplementedError
-
-    def __missing__(self, code: int) -> _Known:
-        if len(self) >= _MEMO_LIMIT:
-            self.clear()
-        pair = code.to_bytes(8, sys.byteorder).decode(_WIDE, "surrogatepass")
-        found = self[code] = self.look(pair)
-        return found
+    def __init__(self, look: Callable[[str], _Known]) -> None:
+        super().__init__(lambda code: look(_pair(code)))
 
     def along(self, text: str) -> list[_Known]:
         """What is known at each character of ``text`` and the one after it; the last has a space after it."""
@@ -131,25 +124,22 @@ class AtPairs(dict[int, _Known], Generic[_Known]):
         return found
 
 
-class Pairs(AtPairs["Start | None"]):
-    """Phrases that may start at a pair of characters."""
+def _pair(code: int) -> str:
+    return code.to_bytes(8, sys.byteorder).decode(_WIDE, "surrogatepass")
 
-    def __init__(self, packed: Mapping[str, str]) -> None:
-        super().__init__()
-        self.packed = packed
 
-    def look(self, pair: str) -> Start | None:
-        """The phrases that begin with ``pair``, or with its first character alone."""
-        longer, single = self.packed.get(pair, ""), self.packed.get(pair[0], "")
-        if not longer and not single:
-            return None
-        entries = [_chars(line) for line in f"{longer},{single}".split(",") if line]
-        entries.sort(key=lambda entry: -entry[0])
-        thirds = {entry[1][2:3] for entry in entries}
-        return {
-            third: [entry for entry in entries if entry[1][2:3] in ("", third)]
-            for third in thirds | {""}
-        }
+def starts(packed: Mapping[str, str], pair: str) -> Start | None:
+    """The phrases of an index that begin with ``pair``, or with its first character alone."""
+    longer, single = packed.get(pair, ""), packed.get(pair[0], "")
+    if not longer and not single:
+        return None
+    entries = [_chars(line) for line in f"{longer},{single}".split(",") if line]
+    entries.sort(key=lambda entry: -entry[0])
+    thirds = {entry[1][2:3] for entry in entries}
+    return {
+        third: [entry for entry in entries if entry[1][2:3] in ("", third)]
+        for third in thirds | {""}
+    }
 
 
 def _chars(packed: str) -> Chars:

@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from operator import add
 
-from hermes_memory_core.safety.threats.phrases import AtPairs
+from hermes_memory_core.safety.threats.phrases import AtPairs, Memo
 
 _SIGNS = "\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 """Han, kana and Hangul, read by characters; everything else by words."""
@@ -30,7 +30,6 @@ _ADDRESS = re.compile(
 _STEM = 5
 _USUAL = 16.0
 _STEPS = (1.0, 1.8, 2.5, 3.4)
-_MEMO_LIMIT = 50_000
 Feature = tuple[str, ...]
 """One thing in a text, by all names its weight may stand under; the weights of all are added."""
 
@@ -56,9 +55,9 @@ class Tone:
         self.review = review
         self.warn = warn
         self.concepts = {name[1:]: weight for name, weight in weights.items() if name[0] == "@"}
-        self.words = _Words(weights)
-        self.signs = _Signs(weights)
-        self.pairs = _Pairs(weights)
+        self.words = Memo(self._word)
+        self.signs = Memo(self._written)
+        self.pairs = AtPairs(self._written)
 
     @classmethod
     def from_table(cls, table: Mapping[str, object]) -> Tone:
@@ -75,46 +74,14 @@ class Tone:
         """Look up everything in a folded text."""
         return Sounds(self, text)
 
+    def _word(self, word: str) -> float | None:
+        """A word's weight, that of its beginning included."""
+        known = list(filter(None, map(self.weights.get, word_feature(word))))
+        return sum(known) if known else None
 
-class _Words(dict[str, "float | None"]):
-    """Weights of the words met so far, their beginnings included."""
-
-    def __init__(self, weights: Mapping[str, float]) -> None:
-        super().__init__()
-        self._weights = weights
-
-    def __missing__(self, word: str) -> float | None:
-        if len(self) >= _MEMO_LIMIT:
-            self.clear()
-        known = list(filter(None, map(self._weights.get, word_feature(word))))
-        found = self[word] = sum(known) if known else None
-        return found
-
-
-class _Signs(dict[str, "float | None"]):
-    """Weights of the characters met so far; a Latin letter alone is a word."""
-
-    def __init__(self, weights: Mapping[str, float]) -> None:
-        super().__init__()
-        self._weights = weights
-
-    def __missing__(self, sign: str) -> float | None:
-        if len(self) >= _MEMO_LIMIT:
-            self.clear()
-        found = self[sign] = self._weights.get(sign) if _HAS_SIGNS.match(sign) else None
-        return found
-
-
-class _Pairs(AtPairs["float | None"]):
-    """Weights of two characters side by side."""
-
-    def __init__(self, weights: Mapping[str, float]) -> None:
-        super().__init__()
-        self._weights = weights
-
-    def look(self, pair: str) -> float | None:
-        # "no" stands among the words, not the pairs
-        return self._weights.get(pair) if _SIGN_RUN.fullmatch(pair) else None
+    def _written(self, signs: str) -> float | None:
+        """The weight of one character or two side by side; Latin letters are words."""
+        return self.weights.get(signs) if _SIGN_RUN.fullmatch(signs) else None
 
 
 class Sounds:

@@ -173,12 +173,12 @@ def _in_all_languages(corpus: Corpus, node: Node | None, *, nowhere: bool = Fals
     Of languages with next to no messages here (a name may look like one), only words that are nowhere else;
     that is ``nowhere`` for a query of one word, which need not be counted before it is looked for.
     """
-    if not any(_LATIN_LETTER.search(term.text) for term in terms(node)):
+    if node is None or not any(_LATIN_LETTER.search(term.text) for term in terms(node)):
         return node
     rows = corpus.db.execute("SELECT key, value FROM meta WHERE key GLOB 'language.*'").fetchall()
     met = {key.removeprefix("language."): number for key, number in rows}
     spoken = [name for name in met if name in LATIN]
-    if node is None or not spoken:
+    if not spoken:
         return node
     common = [name for name in spoken if met[name] >= _SPOKEN * corpus.messages]
     several = not isinstance(node, Term)

@@ -33,7 +33,7 @@ from hermes_memory_core.safety.threats import scan, scanner, verdict
 from hermes_memory_core.safety.threats.evidence import weigh
 from hermes_memory_core.safety.threats.fold import fold
 from hermes_memory_core.safety.threats.hearing import Hearing
-from hermes_memory_core.safety.threats.passages import Part, passages
+from hermes_memory_core.safety.threats.passages import Part, Passage, passages
 from hermes_memory_core.safety.threats.rules import RuleSet
 from hermes_memory_core.safety.threats.tone import Feature, Tone, features, scale
 
@@ -80,8 +80,7 @@ def name_of(distribution: Distribution) -> str:
 
 def read(text: str) -> list[list[list[Feature]]]:
     """Per passage of a note the features of the whole and of each sentence, as the scanner sees them."""
-    plain = fold(text).text
-    weighed = weigh(plain, scanner._hits(plain, RULES), RULES.evidence, RULES.less)
+    plain, cut = divided(text)
 
     def named(part: Part) -> list[Feature]:
         return features(plain[part.start : part.end], part.concepts, part.strength)
@@ -91,8 +90,15 @@ def read(text: str) -> list[list[list[Feature]]]:
             named(passage.whole),
             *(map(named, passage.clauses) if len(passage.clauses) > 1 else ()),
         ]
-        for passage in passages(plain, weighed)
+        for passage in cut
     ]
+
+
+def divided(text: str) -> tuple[str, list[Passage]]:
+    """A note folded, and its passages, as the scanner has them."""
+    plain = fold(text).text
+    weighed = weigh(plain, scanner._hits(plain, RULES), RULES.evidence, RULES.less)
+    return plain, passages(plain, weighed)
 
 
 def samples(text: str, *, hostile: bool, weight: float = 1.0) -> list[Sample]:
@@ -166,9 +172,8 @@ def _numbered(names: Iterable[str]) -> dict[str, int]:
 
 def loudest(tone: Tone, text: str) -> float:
     """The score that the scanner compares with its threshold."""
-    plain = fold(text).text
-    weighed = weigh(plain, scanner._hits(plain, RULES), RULES.evidence, RULES.less)
-    hearing = Hearing(passages(plain, weighed), tone.read(plain), tone)
+    plain, cut = divided(text)
+    hearing = Hearing(cut, tone.read(plain), tone)
     return max((score for score, _, _ in hearing.scores()), default=0.0)
 
 
